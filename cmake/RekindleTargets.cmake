@@ -23,7 +23,7 @@ elseif(REKINDLE_SANITIZE STREQUAL "thread")
 endif()
 
 # ThreadSanitizer runs what starts threads or shares atomics; the other tests would only be slower there.
-set(REKINDLE_THREADED_TESTS "^(test_base_(heap_reserve|log|process)|test_cache_.*|test_journal_(events|processes)|\
+set(REKINDLE_THREADED_TESTS "^(test_base_(parallel|heap_reserve|log|process|relay)|test_bundle_files|test_cache_.*|test_journal_(events|processes)|\
 test_diagnose_(align|quick)|test_pjrt_.*|test_store_(evict|lease|loads|manifest|shared|usage)|fault_(ahead|changes|exits|flight|loads|memory|\
 optimized|parallel|plugin|prefetch|prefetch_attack|serialize|streams|strict|subset|verify))$")
 

@@ -50,18 +50,24 @@ void rk_fd_write_behind(int fd, uint64_t offset, uint64_t len) {
     errno = saved;
 }
 
+// Returns an error unless a write may be repeated. `*out_written`: 0 then.
+static rk_err *judge_write(ssize_t written, size_t *out_written) {
+    *out_written = written < 0 ? 0 : (size_t)written;
+    if (written < 0 && errno != EINTR)
+        return rk_error_errno(errno, "cannot write");
+    return written == 0 ? rk_error(RK_DATA_LOSS, "write(2) wrote no bytes") : NULL;
+}
+
 rk_err *rk_fd_write_all(int fd, const void *data, size_t len) {
     const uint8_t *next = data;
-    while (len) {
-        ssize_t written = rk_sys()->write_fn(fd, next, len);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return rk_error_errno(errno, "cannot write");
-        if (written == 0)
-            return rk_error(RK_DATA_LOSS, "write(2) wrote no bytes");
-        next += written;
-        len -= (size_t)written;
-    }
+    for (size_t written; len; next += written, len -= written)
+        RK_TRY(judge_write(rk_sys()->write_fn(fd, next, len), &written));
+    return NULL;
+}
+
+rk_err *rk_fd_write_at(int fd, uint64_t offset, const void *data, size_t len) {
+    const uint8_t *next = data;
+    for (size_t written; len; next += written, len -= written, offset += written)
+        RK_TRY(judge_write(rk_sys()->pwrite_fn(fd, next, len, (off_t)offset), &written));
     return NULL;
 }

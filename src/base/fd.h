@@ -26,5 +26,8 @@ RK_NODISCARD bool rk_fd_read_at(int fd, uint64_t offset, void *out, size_t len, 
 // less to wait for. A hint: it cannot fail.
 void rk_fd_write_behind(int fd, uint64_t offset, uint64_t len);
 
+// Writes all bytes at `offset`, as rk_fd_write_all.
+RK_NODISCARD rk_err *rk_fd_write_at(int fd, uint64_t offset, const void *data, size_t len);
+
 // Writes all bytes to `fd`. Continues after a short write and after EINTR.
 RK_NODISCARD rk_err *rk_fd_write_all(int fd, const void *data, size_t len);

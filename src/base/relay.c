@@ -49,13 +49,13 @@ static void *work(void *argument) {
 }
 
 rk_err *rk_relay_begin(const rk_relay_consumer *consumers, size_t count, uint64_t len,
-                       rk_relay **out_relay) {
-    bool is_threaded = len > RK_RELAY_PART_BYTES;
+                       bool is_threaded, rk_relay **out_relay) {
+    is_threaded = is_threaded && len > RK_RELAY_PART_BYTES;
     rk_relay *self = rk_calloc(1, sizeof *self);
     if (!self)
         return rk_err_no_memory();
     self->buffer_count = is_threaded ? RK_RELAY_PARTS : 1;
-    size_t part_bytes = is_threaded ? RK_RELAY_PART_BYTES : (size_t)len;
+    size_t part_bytes = len > RK_RELAY_PART_BYTES ? RK_RELAY_PART_BYTES : (size_t)len;
     self->buffers = rk_malloc(self->buffer_count * part_bytes + 1);
     if (!self->buffers) {
         rk_free(self);

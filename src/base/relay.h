@@ -1,7 +1,7 @@
 // Hands one stream of bytes to consumers, such as hashes, that run on threads of their own while
 // the caller reads and writes files.
 //
-//     rk_relay_begin(consumers, 2, len, &relay);
+//     rk_relay_begin(consumers, 2, len, true, &relay);
 //     for each part:
 //         uint8_t *buffer = rk_relay_buffer(relay);
 //         …                                // read up to RK_RELAY_PART_BYTES into `buffer`
@@ -26,11 +26,12 @@ typedef struct rk_relay_consumer {
 
 typedef struct rk_relay rk_relay;
 
-// `len`: of the whole stream. If it fits into one part, the consumers run inside rk_relay_pass, and
-// the buffer is no longer than `len`. They also do so if the system has no thread left. `out_relay`
-// is owned: rk_relay_end. Fails only with RK_RESOURCE_EXHAUSTED.
+// `len`: of the whole stream. If it fits into one part, or without `is_threaded`, the consumers run
+// inside rk_relay_pass, and there is one buffer, no longer than `len`. They also do so if the
+// system has no thread left. `out_relay` is owned: rk_relay_end. Fails only with
+// RK_RESOURCE_EXHAUSTED.
 RK_NODISCARD rk_err *rk_relay_begin(const rk_relay_consumer *consumers, size_t count, uint64_t len,
-                                    rk_relay **out_relay);
+                                    bool is_threaded, rk_relay **out_relay);
 
 // Returns the next buffer of RK_RELAY_PART_BYTES, or of the stream's length if that is less. Waits
 // until the consumers are done with it.

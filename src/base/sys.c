@@ -81,7 +81,8 @@ static int sys_eaccess(const char *path, int mode) {
 // Writes without a signal to the job. By default, SIGPIPE (the reader of stderr is gone) and
 // SIGXFSZ (beyond `ulimit -f`) end the process; errno reports the same failure. SIGTTOU would stop
 // a job in the background (`stty tostop`); while it is blocked, the write succeeds.
-static ssize_t write_without_signal(int fd, const void *data, size_t len) {
+// `offset` -1: at the descriptor's own offset.
+static ssize_t write_without_signal(int fd, const void *data, size_t len, off_t offset) {
     static const struct timespec at_once;
     sigset_t raised, pending, before;
     (void)sigemptyset(&raised);
@@ -90,7 +91,7 @@ static ssize_t write_without_signal(int fd, const void *data, size_t len) {
     (void)sigaddset(&raised, SIGTTOU);
     (void)pthread_sigmask(SIG_BLOCK, &raised, &before);
     (void)sigpending(&pending);
-    ssize_t written = write(fd, data, len);
+    ssize_t written = offset < 0 ? write(fd, data, len) : pwrite(fd, data, len, offset);
     int error_number = errno;
     int number = written >= 0 ? 0 : error_number == EPIPE ? SIGPIPE : SIGXFSZ;
     // A signal that was pending before belongs to the job.
@@ -113,8 +114,13 @@ static bool are_files_limited(void) {
 
 static ssize_t sys_write(int fd, const void *data, size_t len) {
     // All other descriptors are files, which raise no SIGPIPE.
-    return fd < STANDARD_STREAMS || are_files_limited() ? write_without_signal(fd, data, len)
+    return fd < STANDARD_STREAMS || are_files_limited() ? write_without_signal(fd, data, len, -1)
                                                         : write(fd, data, len);
+}
+
+static ssize_t sys_pwrite(int fd, const void *data, size_t len, off_t offset) {
+    return are_files_limited() ? write_without_signal(fd, data, len, offset)
+                               : pwrite(fd, data, len, offset);
 }
 
 const rk_sys_table rk_sys_libc = {
@@ -134,6 +140,7 @@ const rk_sys_table rk_sys_libc = {
     .readdir_fn = readdir,
     .closedir_fn = closedir,
     .pread_fn = pread,
+    .pwrite_fn = sys_pwrite,
     .futimens_fn = futimens,
     .fchmod_fn = fchmod,
     .statvfs_fn = sys_statvfs,

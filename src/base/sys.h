@@ -13,8 +13,8 @@
 
 // Each entry behaves like the call it is named after: -1 (or NULL) and errno on failure. The table
 // has an entry for every file call of this library; tests cannot make any other call fail. In
-// libc's table (rk_sys_libc), write_fn never raises SIGPIPE (on stderr) or SIGXFSZ. A new
-// descriptor is never 0, 1 or 2, even if a standard stream is closed.
+// libc's table (rk_sys_libc), write_fn and pwrite_fn never raise SIGPIPE (on stderr) or SIGXFSZ. A
+// new descriptor is never 0, 1 or 2, even if a standard stream is closed.
 typedef struct rk_sys_table {
     int (*open_fn)(const char *path, int flags, mode_t mode);
     int (*close_fn)(int fd);
@@ -32,6 +32,7 @@ typedef struct rk_sys_table {
     struct dirent *(*readdir_fn)(DIR *directory);
     int (*closedir_fn)(DIR *directory);
     ssize_t (*pread_fn)(int fd, void *data, size_t len, off_t offset);
+    ssize_t (*pwrite_fn)(int fd, const void *data, size_t len, off_t offset);
     int (*futimens_fn)(int fd, const struct timespec times[2]);
     int (*fchmod_fn)(int fd, mode_t mode);
     int (*statvfs_fn)(const char *path, struct statvfs *out_info);

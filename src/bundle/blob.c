@@ -102,8 +102,8 @@ rk_err *rk_bundle_blob_read(int fd, const rk_bundle_blob *blob, const char *wher
         rk_hasher_init(&self.raw);
         RK_TRY(rk_bundle_unpack_begin(blob->raw_bytes, &self.unpack));
     }
-    rk_err *err =
-        rk_relay_begin(consumers, watcher ? 2 : 1, rk_bundle_align(blob->stored_bytes), &relay);
+    rk_err *err = rk_relay_begin(consumers, watcher ? 2 : 1, rk_bundle_align(blob->stored_bytes),
+                                 !watcher || watcher->is_threaded, &relay);
     if (!err)
         err = read_all(&self, fd, relay);
     rk_relay_end(relay);

@@ -122,6 +122,7 @@ typedef struct rk_bundle_watcher {
     void (*add)(void *context, rk_span part);
     void (*tap)(void *context, rk_span part, const rk_hasher *before); // with the hash of all parts
                                                                        // before this one
+    bool is_threaded; // hash and watch on threads of their own, while the caller reads and writes
 } rk_bundle_watcher;
 
 // As rk_bundle_read, with a watcher.

@@ -47,15 +47,12 @@ static rk_err *check_target(const rk_bundle_output *self) {
                     self->path);
 }
 
-// O_APPEND: after rk_bundle_output_rewind, the next bytes follow the last ones that are left.
-enum { WRITE_FLAGS = O_WRONLY | O_APPEND };
-
 // Leaves `fd` at -1 if the file system or the kernel has no such files, or if they cannot be named
 // later. Other faults appear again in open_named.
 static void open_nameless(rk_bundle_output *self, mode_t mode) {
     char path[64];
     struct stat info;
-    self->fd = rk_fd_open(self->dir_fd, ".", O_TMPFILE | WRITE_FLAGS, mode);
+    self->fd = rk_fd_open(self->dir_fd, ".", O_TMPFILE | O_RDWR, mode);
     if (self->fd < 0)
         return;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", self->fd);
@@ -70,7 +67,7 @@ static rk_err *open_named(rk_bundle_output *self, mode_t mode) {
     rk_temporary_add_name(&self->temporary);
     RK_TRY(rk_buf_status(&self->temporary));
     self->fd = rk_fd_open(self->dir_fd, rk_buf_text(&self->temporary),
-                          WRITE_FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     if (self->fd < 0) {
         int error_number = errno;
         rk_buf_clear(&self->temporary);
@@ -109,26 +106,34 @@ rk_err *rk_bundle_output_begin(const char *path, mode_t mode, rk_bundle_output *
     return self->fd < 0 ? open_named(self, mode) : NULL;
 }
 
+rk_err *rk_bundle_output_put(const rk_bundle_output *output, uint64_t offset, rk_span data) {
+    return rk_err_wrap(rk_fd_write_at(output->fd, offset, data.data, data.len), "%s", output->path);
+}
+
+void rk_bundle_output_write_behind(const rk_bundle_output *output, uint64_t *behind,
+                                   uint64_t offset, uint64_t done) {
+    if (done - *behind < BEHIND_BYTES)
+        return;
+    rk_fd_write_behind(output->fd, offset + *behind, done - *behind);
+    *behind = done;
+}
+
 static rk_err *write_now(rk_bundle_output *self, rk_span data) {
-    rk_err *err = rk_fd_write_all(self->fd, data.data, data.len);
-    RK_TRY(rk_err_wrap(err, "%s", self->path));
+    RK_TRY(rk_bundle_output_put(self, self->written_bytes, data));
     self->written_bytes += data.len;
-    if (self->written_bytes - self->behind_bytes >= BEHIND_BYTES) {
-        rk_fd_write_behind(self->fd, self->behind_bytes, self->written_bytes - self->behind_bytes);
-        self->behind_bytes = self->written_bytes;
-    }
+    rk_bundle_output_write_behind(self, &self->behind_bytes, 0, self->written_bytes);
     return NULL;
 }
 
-static rk_err *flush(rk_bundle_output *self) {
-    RK_TRY(write_now(self, rk_buf_span(&self->pending)));
-    rk_buf_clear(&self->pending);
+rk_err *rk_bundle_output_flush(rk_bundle_output *output) {
+    RK_TRY(write_now(output, rk_buf_span(&output->pending)));
+    rk_buf_clear(&output->pending);
     return NULL;
 }
 
 rk_err *rk_bundle_output_add(rk_bundle_output *output, rk_span data) {
     if (output->pending.len + data.len > PENDING_BYTES)
-        RK_TRY(flush(output));
+        RK_TRY(rk_bundle_output_flush(output));
     output->bytes += data.len;
     if (data.len > PENDING_BYTES)
         return write_now(output, data);
@@ -142,8 +147,34 @@ rk_err *rk_bundle_output_align(rk_bundle_output *output) {
     return len ? rk_bundle_output_add(output, rk_span_of(zeros, len)) : NULL;
 }
 
+// Moves bytes of the file to a smaller offset.
+static rk_err *move(const rk_bundle_output *self, uint64_t from, uint64_t len, uint64_t to) {
+    rk_autofree uint8_t *buffer = rk_malloc(PENDING_BYTES);
+    if (!buffer)
+        return rk_err_no_memory();
+    for (uint64_t done = 0; done < len;) {
+        size_t part = len - done < PENDING_BYTES ? (size_t)(len - done) : PENDING_BYTES, got;
+        if (!rk_fd_read_at(self->fd, from + done, buffer, part, &got))
+            return rk_error_errno(errno, "cannot read %s", self->path);
+        if (got < part)
+            return rk_error(RK_ABORTED, "another process has shortened %s", self->path);
+        RK_TRY(rk_bundle_output_put(self, to + done, rk_span_of(buffer, part)));
+        done += part;
+    }
+    return NULL;
+}
+
+rk_err *rk_bundle_output_take(rk_bundle_output *output, uint64_t offset, uint64_t len) {
+    RK_TRY(rk_bundle_output_flush(output));
+    if (offset != output->bytes)
+        RK_TRY(move(output, offset, len, output->bytes));
+    output->bytes = output->written_bytes = output->bytes + len;
+    rk_bundle_output_write_behind(output, &output->behind_bytes, 0, output->bytes);
+    return NULL;
+}
+
 rk_err *rk_bundle_output_rewind(rk_bundle_output *output, uint64_t bytes) {
-    RK_TRY(flush(output));
+    RK_TRY(rk_bundle_output_flush(output));
     int status;
     do
         status = rk_sys()->ftruncate_fn(output->fd, (off_t)bytes);
@@ -166,7 +197,7 @@ static rk_err *close_file(rk_bundle_output *self) {
 }
 
 rk_err *rk_bundle_output_publish(rk_bundle_output *output) {
-    RK_TRY(flush(output));
+    RK_TRY(rk_bundle_output_flush(output));
     if (!rk_fd_sync(output->fd))
         return rk_error_errno(errno, "cannot sync %s", output->path);
     RK_TRY(name_file(output));

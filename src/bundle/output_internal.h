@@ -1,5 +1,5 @@
-// A new file that is written from beginning to end and appears under its path when it is complete;
-// private to src/bundle.
+// A new file that is written, mostly from beginning to end, and appears under its path when it is
+// complete; private to src/bundle.
 #pragma once
 
 #include <sys/types.h>
@@ -27,6 +27,23 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_begin(const char *path, mode_t m
 RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_add(rk_bundle_output *output, rk_span data);
 // Adds zeros up to the next multiple of the alignment.
 RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_align(rk_bundle_output *output);
+
+// Writes the bytes that are pending.
+RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_flush(rk_bundle_output *output);
+
+// Writes `data` anywhere behind what was added, without adding it. Thread-safe, also during the
+// other functions.
+RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_put(const rk_bundle_output *output, uint64_t offset,
+                                                    rk_span data);
+
+// Adds bytes that rk_bundle_output_put has written. They are moved to the end of what was added.
+RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_take(rk_bundle_output *output, uint64_t offset,
+                                                     uint64_t len);
+
+// Lets the disk begin with the bytes up to `done`, counted from `offset`, if there are enough of
+// them since `*behind`, which is then set. Thread-safe.
+RK_HIDDEN void rk_bundle_output_write_behind(const rk_bundle_output *output, uint64_t *behind,
+                                             uint64_t offset, uint64_t done);
 
 // Removes everything after the first `bytes` of the file.
 RK_HIDDEN RK_NODISCARD rk_err *rk_bundle_output_rewind(rk_bundle_output *output, uint64_t bytes);

@@ -185,8 +185,6 @@ rk_err *rk_bundle_writer_add(rk_bundle_writer *writer, const rk_bundle_new_item 
 rk_err *rk_bundle_writer_add_fd(rk_bundle_writer *writer, const rk_bundle_new_item *item, int fd,
                                 uint64_t len) {
     rk_bundle_source source = {.fd = fd, .len = len, .buffer = writer->buffer};
-    if (item->is_incompressible)
-        return rk_bundle_writer_add_watched(writer, item, fd, len, NULL, NULL);
     return add(writer, item, &source);
 }
 

@@ -13,7 +13,7 @@
 // Errors: RK_INVALID_ARGUMENT and RK_OUT_OF_RANGE for names and sizes that the format does not
 // allow; RK_FAILED_PRECONDITION for a call in the wrong order or after a failed one;
 // RK_RESOURCE_EXHAUSTED, or the code for the errno of a system call. After an error, free the
-// writer. For one thread. May block on the file system.
+// writer. For one thread, unless a function says otherwise. May block on the file system.
 #pragma once
 
 #include <sys/types.h>
@@ -46,28 +46,36 @@ RK_NODISCARD rk_err *rk_bundle_writer_add(rk_bundle_writer *writer, const rk_bun
                                           rk_span content);
 
 // As rk_bundle_writer_add, with the first `len` bytes of a regular file, read with pread(2). If an
-// earlier content has the same length, and the item may be compressed, the file is read twice.
+// earlier content has the same length, the file is read twice.
 // RK_ABORTED if the file has another length or changes between the two times.
 RK_NODISCARD rk_err *rk_bundle_writer_add_fd(rk_bundle_writer *writer,
                                              const rk_bundle_new_item *item, int fd, uint64_t len);
 
-// Judges a content while it is written.
-typedef struct rk_bundle_watch {
-    rk_bundle_watcher watcher;
-    // Called after each part, to show progress. May be NULL.
-    void (*step)(void *context, uint64_t done_bytes);
-    // Called after the last part. `*out_attributes` replaces the attributes of the item, unless
-    // nothing is set; borrowed until the writer's function returns. `*out_keep`: false removes the
-    // content and the item from the bundle.
-    rk_err *(*end)(void *context, rk_bundle_pairs *out_attributes, bool *out_keep);
-} rk_bundle_watch;
+// Files whose contents are stored as they are, and judged while they are written.
+typedef struct rk_bundle_files {
+    void *context;
+    size_t count;
+    uint64_t all_bytes; // of all files, as far as it is known
+    size_t threads;     // 0: rk_parallel_threads
+    // Opens a file for reading; called in order. `*out_fd` is consumed; if it stays -1, the file is
+    // left out, and no other function is called for it. The members of `*out_watcher` may be NULL;
+    // `is_threaded` is ignored.
+    rk_err *(*open)(void *context, size_t index, int *out_fd, uint64_t *out_len,
+                    rk_bundle_watcher *out_watcher);
+    // Called after each part of any file, one call at a time, to show progress. May be NULL.
+    void (*step)(void *context, size_t bytes);
+    // Called after the last part of a file, for several files at the same time. May be NULL.
+    rk_err *(*judge)(void *context, size_t index);
+    // Called in order, one call at a time, after `judge`. Names the item, which is borrowed until
+    // the next call. `*out_keep`: false removes the content from the bundle.
+    rk_err *(*end)(void *context, size_t index, rk_bundle_new_item *out_item, bool *out_keep);
+} rk_bundle_files;
 
-// As rk_bundle_writer_add_fd, for a content that is stored as it is. Reads the file once. Hashes,
-// watches and writes on different threads. `watch` and `out_kept` may be NULL.
-RK_NODISCARD rk_err *rk_bundle_writer_add_watched(rk_bundle_writer *writer,
-                                                  const rk_bundle_new_item *item, int fd,
-                                                  uint64_t len, const rk_bundle_watch *watch,
-                                                  bool *out_kept);
+// Adds the files. Each is read once, with pread(2); several are hashed and written at the same
+// time. The bundle is the same as if they were added one after the other. RK_ABORTED if a file has
+// another length than `open` says.
+RK_NODISCARD rk_err *rk_bundle_writer_add_files(rk_bundle_writer *writer,
+                                                const rk_bundle_files *files);
 
 // Writes the index and the footer, syncs the file and renames it to its path. Signs if `secret` and
 // `public_key` are given; both may be NULL. Checks the index as a reader does: names that conflict

@@ -73,8 +73,9 @@ static rk_span name_of(const json_t *metadata) {
 
 // An entry that is packed. It is checked while it is written into the bundle.
 typedef struct packing {
-    packer *p;
     rk_bundle_part part;
+    rk_buf name; // of the item
+    uint64_t bytes;
     rk_entry_stream stream;
     rk_entry_fault fault;
     char environment[RK_DIGEST_HEX_CHARS + 1], seconds[32], size[32];
@@ -82,26 +83,22 @@ typedef struct packing {
     rk_bundle_pair pairs[5];
 } packing;
 
-static void packing_cleanup(packing *self) {
+static void packing_free(packing *self) {
+    if (!self)
+        return;
     rk_entry_stream_cleanup(&self->stream);
+    rk_buf_cleanup(&self->name);
     json_decref(self->metadata);
+    rk_free(self);
 }
 
-static void add_to_stream(void *context, rk_span part) {
-    packing *self = context;
-    rk_entry_stream_add(&self->stream, part);
-}
-
-static void tap_to_stream(void *context, rk_span part, const rk_hasher *before) {
-    packing *self = context;
-    rk_entry_stream_tap(&self->stream, part, before);
-}
-
-static void show_step(void *context, uint64_t done_bytes) {
-    enum { MEGABYTE = 1000000 };
-    const packer *p = ((packing *)context)->p;
-    rk_progress_step(p->progress, (p->done_bytes + done_bytes) / MEGABYTE, p->all_bytes / MEGABYTE);
-}
+// The entries of one kind.
+typedef struct packings {
+    packer *p;
+    rk_bundle_part_kind kind;
+    packing **items; // owned; by entry of the selection, while it is packed
+    packing *last;   // owned; the writer borrows from it
+} packings;
 
 static void describe(packing *self, const rk_entry_view *view) {
     const rk_entry *entry = &view->entry;
@@ -120,77 +117,113 @@ static void describe(packing *self, const rk_entry_view *view) {
     memcpy(self->pairs, pairs, sizeof pairs);
 }
 
-// Keeps the entry in the bundle if it is sound.
-static rk_err *end_entry(void *context, rk_bundle_pairs *out_attributes, bool *out_keep) {
-    packing *self = context;
-    RK_AUTO(rk_entry_view) view = {0};
-    RK_TRY(rk_entry_stream_end(&self->stream, &view, &self->fault));
-    if (!self->fault)
-        self->fault =
-            rk_store_match(&view.entry, rk_bundle_part_entry_kind(self->part.kind), self->part.hex);
-    *out_keep = self->fault == RK_ENTRY_OK;
-    if (!*out_keep)
+// True if an entry cannot be opened although nothing is wrong with the store.
+static bool is_left_out(packer *p, const packing *one, rk_err *err) {
+    bool is_gone = rk_err_code(err) == RK_NOT_FOUND;
+    if (!is_gone && rk_err_code(err) != RK_OUT_OF_RANGE && rk_err_errno(err) != ELOOP &&
+        rk_err_errno(err) != ENXIO)
+        return false;
+    leave_out(p, rk_buf_text(&one->name),
+              is_gone ? "removed by another process" : rk_entry_fault_text(RK_ENTRY_NOT_AN_ENTRY));
+    rk_err_drop(err, "it is reported");
+    return true;
+}
+
+static rk_err *open_entry(void *context, size_t index, int *out_fd, uint64_t *out_len,
+                          rk_bundle_watcher *out_watcher) {
+    packings *self = context;
+    const rk_kept *kept = &self->p->selection.entries.items[index];
+    if (!(self->kind == RK_PART_EXECUTABLE ? kept->has_executable : kept->has_program))
         return NULL;
-    describe(self, &view);
-    *out_attributes = (rk_bundle_pairs){self->pairs, RK_ARRAY_LEN(self->pairs)};
+    packing *one = self->items[index] = rk_need(rk_calloc(1, sizeof *one));
+    one->part.kind = self->kind;
+    memcpy(one->part.hex, kept->hex, sizeof one->part.hex);
+    rk_bundle_part_add_name(&one->part, &one->name);
+    (void)rk_need_text(&one->name);
+    rk_err *err = rk_store_open_file(self->p->store, rk_bundle_part_entry_kind(self->kind),
+                                     kept->hex, out_fd, &one->bytes);
+    if (err)
+        return is_left_out(self->p, one, err) ? NULL : err;
+    rk_entry_stream_begin(one->bytes, true, &one->stream);
+    *out_len = one->bytes;
+    *out_watcher = (rk_bundle_watcher){
+        .context = &one->stream, .add = rk_entry_stream_add, .tap = rk_entry_stream_tap};
     return NULL;
 }
 
-static rk_err *pack_file(packing *self, const char *name, int fd, uint64_t bytes) {
-    packer *p = self->p;
-    bool kept = false;
-    const rk_bundle_new_item item = {.name = rk_span_text(name), .is_incompressible = true};
-    const rk_bundle_watch watch = {
-        .watcher = {self, add_to_stream, tap_to_stream}, .step = show_step, .end = end_entry};
-    rk_entry_stream_begin(bytes, true, &self->stream);
-    RK_TRY(rk_bundle_writer_add_watched(p->writer, &item, fd, bytes, &watch, &kept));
-    if (!kept) {
-        leave_out(p, name, rk_entry_fault_text(self->fault));
-        return NULL;
-    }
-    if (self->part.kind == RK_PART_EXECUTABLE)
-        rk_out_set(p->packed, self->part.hex, rk_out_bool(true));
-    p->items[self->part.kind]++;
-    p->bytes += bytes;
-    return NULL;
-}
-
-static rk_err *pack_entry(packer *p, const rk_kept *kept, rk_bundle_part_kind kind) {
-    __attribute__((cleanup(packing_cleanup))) packing self = {.p = p, .part = {.kind = kind}};
-    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
-    rk_autofd fd = -1;
-    uint64_t bytes = 0;
-    memcpy(self.part.hex, kept->hex, sizeof self.part.hex);
-    rk_bundle_part_add_name(&self.part, &name);
-    rk_err *err =
-        rk_store_open_file(p->store, rk_bundle_part_entry_kind(kind), kept->hex, &fd, &bytes);
-    if (rk_err_code(err) == RK_NOT_FOUND || rk_err_code(err) == RK_OUT_OF_RANGE ||
-        rk_err_errno(err) == ELOOP || rk_err_errno(err) == ENXIO) {
-        leave_out(p, rk_need_text(&name),
-                  rk_err_code(err) == RK_NOT_FOUND ? "removed by another process"
-                                                   : rk_entry_fault_text(RK_ENTRY_NOT_AN_ENTRY));
-        rk_err_drop(err, "it is reported");
-        return NULL;
-    }
-    RK_TRY(err);
-    err = pack_file(&self, rk_need_text(&name), fd, bytes);
+static void show_step(void *context, size_t bytes) {
+    enum { MEGABYTE = 1000000 };
+    packer *p = ((packings *)context)->p;
     p->done_bytes += bytes;
-    return err;
+    rk_progress_step(p->progress, p->done_bytes / MEGABYTE, p->all_bytes / MEGABYTE);
+}
+
+static rk_err *judge_entry(void *context, size_t index) {
+    packing *one = ((packings *)context)->items[index];
+    RK_AUTO(rk_entry_view) view = {0};
+    RK_TRY(rk_entry_stream_end(&one->stream, &view, &one->fault));
+    if (!one->fault)
+        one->fault =
+            rk_store_match(&view.entry, rk_bundle_part_entry_kind(one->part.kind), one->part.hex);
+    if (!one->fault)
+        describe(one, &view);
+    rk_entry_stream_cleanup(&one->stream);
+    return NULL;
+}
+
+// Keeps the entry in the bundle if it is sound.
+static rk_err *end_entry(void *context, size_t index, rk_bundle_new_item *out_item,
+                         bool *out_keep) {
+    packings *self = context;
+    packing *one = RK_TAKE(self->items[index]);
+    packing_free(self->last);
+    self->last = one;
+    *out_keep = one->fault == RK_ENTRY_OK;
+    if (!*out_keep) {
+        leave_out(self->p, rk_buf_text(&one->name), rk_entry_fault_text(one->fault));
+        return NULL;
+    }
+    *out_item = (rk_bundle_new_item){.name = rk_buf_span(&one->name),
+                                     .attributes = {one->pairs, RK_ARRAY_LEN(one->pairs)}};
+    if (self->kind == RK_PART_EXECUTABLE)
+        rk_out_set(self->p->packed, one->part.hex, rk_out_bool(true));
+    self->p->items[self->kind]++;
+    self->p->bytes += one->bytes;
+    return NULL;
+}
+
+static uint64_t bytes_of(const packer *p, rk_bundle_part_kind kind) {
+    const rk_kept_list *list = &p->selection.entries;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < list->count; i++)
+        bytes += kind == RK_PART_EXECUTABLE ? list->items[i].executable_bytes
+                                            : list->items[i].program_bytes;
+    return bytes;
 }
 
 static rk_err *pack_kind(packer *p, rk_bundle_part_kind kind) {
-    const rk_kept_list *list = &p->selection.entries;
-    rk_err *err = NULL;
-    for (size_t i = 0; i < list->count && !err; i++)
-        if (kind == RK_PART_EXECUTABLE ? list->items[i].has_executable : list->items[i].has_program)
-            err = pack_entry(p, &list->items[i], kind);
+    packings self = {.p = p, .kind = kind};
+    size_t count = p->selection.entries.count;
+    self.items = rk_need(rk_calloc(count + 1, sizeof(packing *)));
+    const rk_bundle_files files = {
+        .context = &self,
+        .count = count,
+        .all_bytes = bytes_of(p, kind),
+        .open = open_entry,
+        .step = show_step,
+        .judge = judge_entry,
+        .end = end_entry,
+    };
+    rk_err *err = rk_bundle_writer_add_files(p->writer, &files);
+    for (size_t i = 0; i < count; i++)
+        packing_free(self.items[i]);
+    packing_free(self.last);
+    rk_free(self.items);
     return err;
 }
 
 static rk_err *pack_entries(packer *p) {
-    const rk_kept_list *list = &p->selection.entries;
-    for (size_t i = 0; i < list->count; i++)
-        p->all_bytes += list->items[i].executable_bytes + list->items[i].program_bytes;
+    p->all_bytes = bytes_of(p, RK_PART_EXECUTABLE) + bytes_of(p, RK_PART_PROGRAM);
     rk_progress progress = rk_progress_start("packing (MB)");
     p->progress = &progress;
     rk_err *err = pack_kind(p, RK_PART_EXECUTABLE);

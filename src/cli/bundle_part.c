@@ -164,10 +164,12 @@ static rk_err *check_end(const rk_bundle_item *item, const rk_bundle_part *part,
 
 rk_err *rk_bundle_part_check_entry(const rk_bundle *bundle, const rk_bundle_module *module,
                                    const rk_bundle_item *item, const rk_bundle_part *part,
-                                   const rk_digest *start, rk_bundle_sink_fn sink, void *context) {
+                                   const rk_digest *start, bool is_threaded, rk_bundle_sink_fn sink,
+                                   void *context) {
     rk_entry_stream entry;
     rk_entry_stream_begin(rk_bundle_blob_of(bundle, item).stored_bytes, true, &entry);
-    const rk_bundle_watcher watcher = {&entry, rk_entry_stream_add, rk_entry_stream_tap};
+    const rk_bundle_watcher watcher = {&entry, rk_entry_stream_add, rk_entry_stream_tap,
+                                       is_threaded};
     rk_err *err = rk_bundle_read_watched(bundle, module, item, &watcher, sink, context);
     if (!err)
         err = check_end(item, part, start, &entry);

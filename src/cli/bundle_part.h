@@ -47,12 +47,13 @@ RK_NODISCARD rk_err *rk_bundle_part_peek_entry(const rk_bundle *bundle, const rk
 
 // Reads the whole item, checks every byte of it, and passes it to `sink`, in memory that does not
 // depend on its size. RK_DATA_LOSS unless it is a sound entry of this kind and key, whose start has
-// the digest `start`.
+// the digest `start`. `is_threaded`: hashes on a thread of its own. Thread-safe.
 RK_NODISCARD rk_err *rk_bundle_part_check_entry(const rk_bundle *bundle,
                                                 const rk_bundle_module *module,
                                                 const rk_bundle_item *item,
                                                 const rk_bundle_part *part, const rk_digest *start,
-                                                rk_bundle_sink_fn sink, void *context);
+                                                bool is_threaded, rk_bundle_sink_fn sink,
+                                                void *context);
 
 // Reads a manifest, and checks every byte of it.
 RK_NODISCARD rk_err *rk_bundle_part_read_manifest(const rk_bundle *bundle,

@@ -1,7 +1,7 @@
 #include "cli/bundle_stage.h"
 
+#include "base/parallel.h"
 #include "cli/fail.h"
-#include "cli/term.h"
 #include "store/store_file.h"
 
 // So many files and bytes may wait for their sync: the disk works while the next ones are checked.
@@ -11,6 +11,7 @@ void rk_bundle_stage_cleanup(rk_bundle_stage *stage) {
     for (size_t i = 0; stage->files && i < stage->plan->count; i++)
         rk_staged_drop(stage->store, &stage->files[i]);
     rk_free(stage->files);
+    rk_free(stage->open);
     *stage = (rk_bundle_stage){0};
 }
 
@@ -22,69 +23,99 @@ static bool is_entry(const rk_bundle_planned *one) {
 typedef struct filling {
     rk_bundle_stage *stage;
     rk_staged *file; // NULL: only check
-    rk_progress *progress;
 } filling;
 
 static rk_err *take_part(void *context, rk_span part) {
     filling *self = context;
-    self->stage->done_bytes += part.len;
-    rk_progress_step(self->progress, self->stage->done_bytes / MEGABYTE,
-                     self->stage->all_bytes / MEGABYTE);
-    return self->file ? rk_staged_add(self->stage->store, self->file, part) : NULL;
+    rk_bundle_stage *stage = self->stage;
+    (void)pthread_mutex_lock(&stage->mutex);
+    stage->done_bytes += part.len;
+    rk_progress_step(&stage->progress, stage->done_bytes / MEGABYTE, stage->all_bytes / MEGABYTE);
+    (void)pthread_mutex_unlock(&stage->mutex);
+    return self->file ? rk_staged_add(stage->store, self->file, part) : NULL;
 }
 
-static rk_err *sync_oldest(rk_bundle_stage *stage) {
-    rk_staged *file = &stage->files[stage->oldest++];
-    if (file->fd < 0)
-        return NULL;
-    stage->open_count--;
-    stage->open_bytes -= file->bytes;
-    return rk_staged_sync(stage->store, file);
+// Returns the oldest file that must be synced now, or NULL.
+static rk_staged *take_oldest(rk_bundle_stage *stage, size_t files_max, uint64_t max_bytes) {
+    rk_staged *file = NULL;
+    (void)pthread_mutex_lock(&stage->mutex);
+    if (stage->newest - stage->oldest > files_max ||
+        (stage->open_bytes > max_bytes && stage->oldest < stage->newest)) {
+        file = stage->open[stage->oldest++];
+        stage->open_bytes -= file->bytes;
+    }
+    (void)pthread_mutex_unlock(&stage->mutex);
+    return file;
 }
 
-static rk_err *fill_one(rk_bundle_stage *stage, size_t index, rk_progress *progress) {
+// Syncs one after the other: the first sync of a batch makes the file system write what the others
+// need too.
+static rk_err *sync_files(rk_bundle_stage *stage, size_t files_max, uint64_t max_bytes) {
+    rk_staged *file;
+    while ((file = take_oldest(stage, files_max, max_bytes)) != NULL)
+        RK_TRY(rk_staged_sync(stage->store, file));
+    return NULL;
+}
+
+static void note_written(rk_bundle_stage *stage, rk_staged *file) {
+    rk_staged_write_behind(file);
+    (void)pthread_mutex_lock(&stage->mutex);
+    stage->open[stage->newest++] = file;
+    stage->open_bytes += file->bytes;
+    (void)pthread_mutex_unlock(&stage->mutex);
+}
+
+static bool begin_item(rk_bundle_stage *stage, const rk_bundle_planned *one) {
+    (void)pthread_mutex_lock(&stage->mutex);
+    bool is_large =
+        rk_parallel_is_large(stage->threads, one->bytes, stage->all_bytes - stage->begun_bytes);
+    stage->begun_bytes += one->bytes;
+    (void)pthread_mutex_unlock(&stage->mutex);
+    return is_large;
+}
+
+static rk_err *fill_one(void *context, size_t index) {
+    rk_bundle_stage *stage = context;
     const rk_bundle_planned *one = &stage->plan->items[index];
-    filling self = {.stage = stage, .progress = progress};
+    filling self = {.stage = stage};
+    if (!is_entry(one))
+        return NULL;
+    bool is_large = begin_item(stage, one);
     if (stage->store && one->fate == RK_FATE_IMPORT) {
         self.file = &stage->files[index];
         RK_TRY(rk_staged_create(stage->store, self.file));
-        stage->open_count++;
     }
     RK_TRY(rk_bundle_part_check_entry(stage->plan->bundle, stage->plan->module, one->item,
-                                      &one->part, &one->start, take_part, &self));
-    if (self.file)
-        rk_staged_write_behind(self.file);
-    stage->open_bytes += self.file ? self.file->bytes : 0;
-    return NULL;
+                                      &one->part, &one->start, is_large, take_part, &self));
+    if (!self.file)
+        return NULL;
+    note_written(stage, self.file);
+    return sync_files(stage, OPEN_FILES_MAX, OPEN_MAX_BYTES);
 }
 
-static rk_err *fill_all(rk_bundle_stage *stage, rk_progress *progress) {
-    for (; stage->next < stage->plan->count; stage->next++) {
-        if (is_entry(&stage->plan->items[stage->next]))
-            RK_TRY(fill_one(stage, stage->next, progress));
-        // One after the other: the first sync of a batch makes the file system write what the
-        // others need too.
-        bool is_full = stage->open_count > OPEN_FILES_MAX || stage->open_bytes > OPEN_MAX_BYTES;
-        while (is_full && stage->oldest <= stage->next)
-            RK_TRY(sync_oldest(stage));
-    }
-    while (stage->oldest < stage->next)
-        RK_TRY(sync_oldest(stage));
-    return NULL;
+static rk_err *fill_all(rk_bundle_stage *stage) {
+    const rk_parallel_work work = {.context = stage, .count = stage->plan->count, .run = fill_one};
+    RK_TRY(rk_parallel_run(&work, stage->threads));
+    return sync_files(stage, 0, 0);
 }
 
 rk_err *rk_bundle_stage_fill(rk_bundle_stage *stage) {
-    stage->files = rk_need(rk_calloc(stage->plan->count + 1, sizeof *stage->files));
-    for (size_t i = 0; i < stage->plan->count; i++) {
+    size_t count = stage->plan->count;
+    stage->files = rk_need(rk_calloc(count + 1, sizeof *stage->files));
+    stage->open = rk_need(rk_calloc(count + 1, sizeof *stage->open));
+    stage->threads = rk_parallel_threads();
+    for (size_t i = 0; i < count; i++) {
         stage->files[i].fd = -1;
         stage->all_bytes += is_entry(&stage->plan->items[i]) ? stage->plan->items[i].bytes : 0;
     }
     if (stage->store)
         RK_TRY(rk_stage_begin(stage->store));
-    rk_progress progress =
+    (void)pthread_mutex_init(&stage->mutex, NULL);
+    stage->progress =
         rk_progress_start(stage->store ? "checking and writing (MB)" : "checking (MB)");
-    rk_err *err = fill_all(stage, &progress);
-    rk_progress_end(&progress);
+    rk_err *err = fill_all(stage);
+    rk_progress_end(&stage->progress);
+    (void)pthread_mutex_destroy(&stage->mutex);
     return err;
 }
 

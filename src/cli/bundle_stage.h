@@ -2,17 +2,23 @@
 // them under temporary names, and publishes them when all are known to be good.
 #pragma once
 
+#include <pthread.h>
+
 #include "cli/bundle_plan.h"
+#include "cli/term.h"
 #include "store/stage.h"
 
 typedef struct rk_bundle_stage {
     const rk_bundle_plan *plan; // borrowed
     rk_store *store;            // borrowed; NULL: only check
     rk_staged *files;           // owned; one for each item of the plan
-    size_t oldest, next;        // files from `oldest` to `next` may be open and not synced
+    rk_staged **open;           // owned; the files in the order in which they were written
+    size_t oldest, newest;      // the files from `oldest` to `newest` in `open` are not synced yet
     uint64_t open_bytes;        // of these files
-    size_t open_count;
-    uint64_t done_bytes, all_bytes; // of the bundle's entries, for the progress line
+    size_t threads;
+    pthread_mutex_t mutex;                       // for `open` and what follows
+    uint64_t begun_bytes, done_bytes, all_bytes; // of the bundle's entries
+    rk_progress progress;
 } rk_bundle_stage;
 
 // Removes the temporary files that were not published.

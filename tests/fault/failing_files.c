@@ -165,6 +165,14 @@ EXPORT ssize_t write(int fd, const void *data, size_t len) {
     return -1;
 }
 
+EXPORT ssize_t pwrite(int fd, const void *data, size_t len, off_t offset) {
+    char path[PATH_MAX];
+    bool concerned = fd_lies_below(fd, path);
+    if (!is_counted_write(path) || !strikes(concerned, true, __func__, path))
+        return (ssize_t)syscall(SYS_pwrite64, fd, data, len, offset);
+    return -1;
+}
+
 EXPORT int fsync(int fd) {
     return strikes_fd(fd, true, __func__) ? -1 : NEXT(fsync)(fd);
 }

@@ -166,6 +166,11 @@ EXPORT ssize_t pread(int fd, void *data, size_t len, off_t offset) {
     return strikes(CALLER, false, false) ? -1 : real(fd, data, len, offset);
 }
 
+EXPORT ssize_t pwrite(int fd, const void *data, size_t len, off_t offset) {
+    REAL(ssize_t, pwrite, (int, const void *, size_t, off_t));
+    return strikes(CALLER, false, true) ? -1 : real(fd, data, len, offset);
+}
+
 // As on Linux, the descriptor is closed even if close(2) fails.
 EXPORT int close(int fd) {
     REAL(int, close, (int));

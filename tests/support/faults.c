@@ -91,6 +91,19 @@ static ssize_t faulty_write(int fd, const void *data, size_t len) {
     return -1;
 }
 
+static ssize_t faulty_pwrite(int fd, const void *data, size_t len, off_t offset) {
+    if (interrupted())
+        return -1;
+    if (!strikes(RK_FAULT_WRITE))
+        return rk_sys_libc.pwrite_fn(fd, data, shortened(len), offset);
+    if (current.exits) {
+        ssize_t torn = rk_sys_libc.pwrite_fn(fd, data, len / 2, offset);
+        (void)torn;
+        _exit(RK_FAULT_EXIT_STATUS);
+    }
+    return -1;
+}
+
 static int faulty_fsync(int fd) {
     return interrupted() || strikes(RK_FAULT_FSYNC) ? -1 : rk_sys_libc.fsync_fn(fd);
 }
@@ -209,6 +222,7 @@ void rk_fault_begin(const rk_fault_plan *plan) {
         .readdir_fn = faulty_readdir,
         .closedir_fn = faulty_closedir,
         .pread_fn = faulty_pread,
+        .pwrite_fn = faulty_pwrite,
         .futimens_fn = faulty_futimens,
         .fchmod_fn = faulty_fchmod,
         .statvfs_fn = faulty_statvfs,

@@ -35,7 +35,7 @@ static uint64_t len_of(unsigned parts) {
     return len;
 }
 
-static void relay_and_compare(unsigned parts) {
+static void relay_and_compare(unsigned parts, bool is_threaded) {
     slow consumers[RK_RELAY_CONSUMERS_MAX] = {0};
     rk_hasher expected;
     rk_relay *relay = NULL;
@@ -43,7 +43,7 @@ static void relay_and_compare(unsigned parts) {
     for (unsigned i = 0; i < RK_RELAY_CONSUMERS_MAX; i++)
         rk_hasher_init(&consumers[i].hasher);
     const rk_relay_consumer both[] = {{add, &consumers[0]}, {add, &consumers[1]}};
-    rk_expect_ok(rk_relay_begin(both, RK_RELAY_CONSUMERS_MAX, len_of(parts), &relay));
+    rk_expect_ok(rk_relay_begin(both, RK_RELAY_CONSUMERS_MAX, len_of(parts), is_threaded, &relay));
     for (unsigned part = 0; part < parts; part++) {
         uint8_t *buffer = rk_relay_buffer(relay);
         size_t len = part_len(part);
@@ -66,13 +66,14 @@ static void consumers_receive_everything_in_order(void **state) {
     (void)state;
     static const unsigned counts[] = {0, 1, RK_RELAY_PARTS, RK_RELAY_PARTS + 1, 40};
     for (size_t i = 0; i < RK_ARRAY_LEN(counts); i++)
-        relay_and_compare(counts[i]);
+        for (int is_threaded = 0; is_threaded < 2; is_threaded++)
+            relay_and_compare(counts[i], is_threaded);
 }
 
 static void without_consumers(void **state) {
     (void)state;
     rk_relay *relay = NULL;
-    rk_expect_ok(rk_relay_begin(NULL, 0, 2 * RK_RELAY_PART_BYTES, &relay));
+    rk_expect_ok(rk_relay_begin(NULL, 0, 2 * RK_RELAY_PART_BYTES, true, &relay));
     assert_non_null(rk_relay_buffer(relay));
     rk_relay_pass(relay, 10);
     rk_relay_end(relay);
@@ -84,7 +85,7 @@ static void memory_is_short(void **state) {
     for (unsigned nth = 1; nth <= 2; nth++) {
         rk_relay *relay = NULL;
         rk_fault_begin(&(rk_fault_plan){.nth = nth, .calls = RK_FAULT_ALLOC});
-        rk_err *err = rk_relay_begin(NULL, 0, 2 * RK_RELAY_PART_BYTES, &relay);
+        rk_err *err = rk_relay_begin(NULL, 0, 2 * RK_RELAY_PART_BYTES, true, &relay);
         assert_true(rk_fault_end());
         assert_int_equal(rk_err_code(err), RK_RESOURCE_EXHAUSTED);
         assert_null(relay);
