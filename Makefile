@@ -29,6 +29,7 @@ check-gpu: build
 
 # Third-party programs and tests; hours. MODULES="lax …" chooses.
 conformance: build
+	FAULT_EVERY_CALL=1 ctest --test-dir build/release --tests-regex '^fault_bundle$$' --verbose
 	scripts/python-env --create jax-models jax-newest-models conformance torch-tests
 	tests/conformance/run --docs $(MODULES)
 

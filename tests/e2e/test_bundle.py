@@ -1,49 +1,17 @@
 """`rekindle bundle`: what one machine compiled starts another one warm, under another home, path and job."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-import harness
 from harness import assert_cold, assert_warm
-
-
-def bundle(store, home, *args, status=0, env=None):
-    """Calls `rekindle bundle` as the user of a home."""
-    return store.cli("bundle", *args, status=status, env={"HOME": home, "XDG_CONFIG_HOME": ""} | (env or {}))
-
-
-class Machine:
-    """A user with a home, an own copy of the programs, and a store."""
-
-    def __init__(self, folder):
-        self.home = folder / "home"
-        self.home.mkdir(parents=True)
-        self.programs = folder / "src/programs"
-        shutil.copytree(harness.PROGRAMS, self.programs, ignore=shutil.ignore_patterns("__pycache__"))
-        self.store = harness.Store(folder / "cache/rekindle")
-        self.store.directory.parent.mkdir(parents=True)
-
-    def start(self, program, *args, env=None):
-        done = self.store.start(self.programs / program, *args, env={"HOME": self.home} | (env or {}))
-        return done, self.store.stats()
-
-    def bundle(self, *args, **options):
-        return bundle(self.store, self.home, *args, **options)
+from machines import carry, two
 
 
 @pytest.fixture
 def machines(tmp_path):
-    return Machine(tmp_path / "first"), Machine(tmp_path / "second/elsewhere")
-
-
-def carry(first, second, file, *words):
-    first.bundle("export", "-o", file, *words)
-    key = json.loads(first.bundle("inspect", file, "--json").stdout)["signature"]["public_key"]
-    done = second.bundle("import", file, "--trust", key, "--json")
-    return json.loads(done.stdout), key
+    return two(tmp_path)
 
 
 @pytest.mark.parametrize("program", ["kinds.py", "sorts.py"])
