@@ -161,6 +161,21 @@ static bool is_other_toolchain(const rk_model *a, const rk_model *b) {
     return a->producer && b->producer && strcmp(a->producer, b->producer) != 0;
 }
 
+// Returns whether sizes and numbers in the source are all that differs by itself. Other operations
+// follow from them: a shuffle of more values has more rounds.
+static bool only_sizes_differ(const rk_differences *list) {
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        if (d->follows)
+            continue;
+        if (d->kind != RK_DIFFERENCE_SHAPE && d->kind != RK_DIFFERENCE_CONSTANT)
+            return false;
+        any |= d->kind == RK_DIFFERENCE_SHAPE;
+    }
+    return any;
+}
+
 // The first class in this order that occurs explains the others: changed inputs change the
 // operations inside.
 static rk_cause cause_of(const rk_differ *d) {
@@ -174,6 +189,8 @@ static rk_cause cause_of(const rk_differ *d) {
         return RK_CAUSE_DTYPE;
     if (d->shardings)
         return RK_CAUSE_SHARDING;
+    if (d->constants && only_sizes_differ(&d->out->list))
+        return RK_CAUSE_CONSTANT;
     // Another type of all values comes with a few other operations (a mean in more bits).
     if (d->structures || d->converts)
         return d->converts > 2 * d->structures ? RK_CAUSE_DTYPE : RK_CAUSE_STRUCTURE;
@@ -206,6 +223,27 @@ static bool is_accumulation(const rk_differ *d) {
         return true;
     return added && 2 * d->accumulated >= added && d->out->added <= 6 * d->accumulated &&
            count_computed_results(d->a) == count_computed_results(d->b);
+}
+
+// Finds the line that makes the only result of a program.
+static bool find_result_line(const rk_program_index *index, rk_source *out_line) {
+    uint32_t op = index->result_count == 1 ? index->producer[index->results[0]] : RK_NO_ID;
+    return op != RK_NO_ID && rk_program_index_source(index, op, out_line);
+}
+
+static bool has_line(const rk_program_index *index, const rk_source *line) {
+    rk_source place;
+    for (uint32_t i = 0; i < index->item_count; i++)
+        if (rk_program_index_source(index, index->items[i].op, &place) &&
+            rk_source_same_line(&place, line))
+            return true;
+    return false;
+}
+
+static bool returns_other_line(const rk_differ *d) {
+    rk_source a, b;
+    return find_result_line(d->a, &a) && find_result_line(d->b, &b) && !has_line(d->b, &a) &&
+           !has_line(d->a, &b);
 }
 
 // Another version of the framework writes the program in another way: all other differences follow
@@ -260,6 +298,7 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     be_cause(&out_diff->list);
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
+    out_diff->returns_other_line = returns_other_line(&d);
     RK_TRY(compare_producers(&d));
     if (d.shapes && out_diff->cause == RK_CAUSE_STRUCTURE)
         lead_with_operations(&out_diff->list);

@@ -307,9 +307,10 @@ static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t nu
     write_source(d->a, before, &was);
     write_source(d->b, after, &is);
     // The inputs of PyTorch/XLA have no names, and other numbers in each graph.
-    if (rk_span_equal(rk_buf_span(&was), rk_buf_span(&is)) && d->b->parameter[after] != RK_NO_ID) {
+    if (rk_span_equal(rk_buf_span(&was), rk_buf_span(&is))) {
+        bool is_input = d->b->parameter[after] != RK_NO_ID;
         rk_buf_clear(&is);
-        rk_buf_add_text(&is, "another input");
+        rk_buf_add_format(&is, "another %s", is_input ? "input" : rk_buf_text(&was));
     }
     return rk_differ_add(d, RK_DIFFERENCE_ATTRIBUTE, &subject, rk_buf_span(&name),
                          rk_buf_span(&was), rk_buf_span(&is));

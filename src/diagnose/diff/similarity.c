@@ -18,6 +18,12 @@
 // model.
 #define SAME_KINDS_NAMELESS 0.6
 #define SAME_LINES_NAMELESS 0.3
+// Within one run, one of two graphs of PyTorch/XLA has the operations of the other one, and perhaps
+// more: a branch, or an optimizer's state. Otherwise they are two pieces of a job.
+#define CONTAINED_KINDS_NAMELESS  0.9 // of the smaller program's operations
+#define CONTAINED_LINES_NAMELESS  0.96
+#define CONTAINED_INPUTS_NAMELESS 0.9 // of two programs that return one value each
+#define SAME_RESULTS_NAMELESS     0.9 // or they return the same state
 
 enum { OPS_ALIKE_MIN = 8 }; // smaller programs may be equal by chance
 
@@ -93,8 +99,8 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
     return s;
 }
 
-// The share of the smaller program's kinds of operations that the larger program has, too.
-static double contained_kinds(const rk_sketch *a, const rk_sketch *b) {
+// Of the smaller program's operations: those of a kind that the larger program has, too, and all.
+static shares in_larger_by_kind(const rk_sketch *a, const rk_sketch *b) {
     const rk_sketch *less = a->op_count < b->op_count ? a : b, *more = less == a ? b : a;
     shares s = {0};
     for (uint32_t i = 0, j = 0; i < less->kind_count; i++) {
@@ -105,16 +111,26 @@ static double contained_kinds(const rk_sketch *a, const rk_sketch *b) {
         s.common += x < y ? x : y;
         s.all += x;
     }
-    return s.all ? (double)s.common / (double)s.all : 0;
+    return s;
+}
+
+static double contained_kinds(const rk_sketch *a, const rk_sketch *b) {
+    shares s = in_larger_by_kind(a, b);
+    return s.all ? share(s) : 0;
+}
+
+// The same by line. Returns zeros if a side has only one line: one line may hold two functions.
+static shares in_larger_by_line(shares by_line) {
+    uint64_t smaller = by_line.sums[0] < by_line.sums[1] ? by_line.sums[0] : by_line.sums[1];
+    bool several = by_line.lines[0] > 1 && by_line.lines[1] > 1;
+    return several ? (shares){.common = by_line.common, .all = smaller} : (shares){0};
 }
 
 // The share of the smaller program that is in the larger one. A branch may remove most operations,
-// so that the share of all is small. 0 if a side has only one line: one line may hold two
-// functions.
-static double contained(shares s) {
-    uint64_t smaller = s.sums[0] < s.sums[1] ? s.sums[0] : s.sums[1];
-    bool several = s.lines[0] > 1 && s.lines[1] > 1;
-    return smaller && several ? (double)s.common / (double)smaller : 0;
+// so that the share of all is small.
+static double contained(shares by_line) {
+    shares s = in_larger_by_line(by_line);
+    return s.all ? share(s) : 0;
 }
 
 // Counts the operations that two functions of libraries have in common, by function.
@@ -137,25 +153,40 @@ static shares same_inner(const rk_sketch *a, const rk_sketch *b) {
     return s;
 }
 
-static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
+// The share of the inputs, or of the results, that two programs have in common.
+static double same_values(const rk_sketch_value *a, uint32_t a_count, const rk_sketch_value *b,
+                          uint32_t b_count) {
     shares s = {0};
-    uint32_t i = 0, j = 0; // the order is mostly the same: look one input ahead
-    while (i < a->input_count && j < b->input_count) {
-        if (a->inputs[i].hash == b->inputs[j].hash) {
+    uint32_t i = 0, j = 0; // the order is mostly the same: look one value ahead
+    while (i < a_count && j < b_count) {
+        if (a[i].hash == b[j].hash) {
             i++, j++;
             s.common++;
             s.all++;
             continue;
         }
-        bool skip_a = i + 1 < a->input_count && a->inputs[i + 1].hash == b->inputs[j].hash;
-        bool skip_b = j + 1 < b->input_count && a->inputs[i].hash == b->inputs[j + 1].hash;
-        bool swapped = skip_a && skip_b; // two inputs changed places
+        bool skip_a = i + 1 < a_count && a[i + 1].hash == b[j].hash;
+        bool skip_b = j + 1 < b_count && a[i].hash == b[j + 1].hash;
+        bool swapped = skip_a && skip_b; // two values changed places
         i += swapped || !skip_b;
         j += swapped || !skip_a;
         s.all++;
     }
-    s.all += a->input_count - i + b->input_count - j;
+    s.all += a_count - i + b_count - j;
     return share(s);
+}
+
+static double same_inputs(const rk_sketch *a, const rk_sketch *b) {
+    return same_values(a->inputs, a->input_count, b->inputs, b->input_count);
+}
+
+// Returns whether two programs return the same state: a step with the initialization, or with what
+// was computed before it, and a step without.
+static bool return_same_state(const rk_sketch *a, const rk_sketch *b) {
+    enum { RESULTS_MIN = 4 };
+    return a->result_count >= RESULTS_MIN && b->result_count >= RESULTS_MIN &&
+           same_values(a->results, a->result_count, b->results, b->result_count) >=
+               SAME_RESULTS_NAMELESS;
 }
 
 static bool same_name(const rk_sketch *a, const rk_sketch *b) {
@@ -180,6 +211,40 @@ static bool same_primitive_call(const rk_sketch *a, const rk_sketch *b, bool sam
            a->input_count == b->input_count && a->result_count == b->result_count;
 }
 
+// Returns whether hardly any of the operations are missing in the other program.
+static bool are_nearly_all(shares s, double least) {
+    enum { MISSING = 2 }; // in a program of few operations
+    return s.all - s.common <= MISSING || share(s) >= least;
+}
+
+// Of the inputs of the program with fewer inputs: those that the other one has, too, and all.
+static shares inputs_in_other(const rk_sketch *a, const rk_sketch *b) {
+    enum { INPUTS_MAX = 512 };
+    const rk_sketch *less = a->input_count < b->input_count ? a : b, *more = less == a ? b : a;
+    bool taken[INPUTS_MAX] = {false};
+    shares s = {0};
+    for (uint32_t i = 0; i < less->input_count && more->input_count <= INPUTS_MAX; i++) {
+        uint32_t j = 0;
+        while (j < more->input_count && (taken[j] || more->inputs[j].hash != less->inputs[i].hash))
+            j++;
+        if (j < more->input_count)
+            taken[j] = true;
+        s.common += j < more->input_count;
+        s.all++;
+    }
+    return s;
+}
+
+// A value that is read, such as an image, may be a part of another computation by chance. Then it
+// takes other inputs.
+static bool is_in_other(const rk_sketch *a, const rk_sketch *b, shares by_line) {
+    if (a->result_count == 1 && b->result_count == 1 &&
+        !are_nearly_all(inputs_in_other(a, b), CONTAINED_INPUTS_NAMELESS))
+        return false;
+    return are_nearly_all(in_larger_by_kind(a, b), CONTAINED_KINDS_NAMELESS) &&
+           are_nearly_all(in_larger_by_line(by_line), CONTAINED_LINES_NAMELESS);
+}
+
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          shares by_line) {
     double lines = share(by_line);
@@ -198,7 +263,9 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
-        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations);
+        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations) &&
+               (!same_source || same_operations || is_in_other(a, b, by_line) ||
+                return_same_state(a, b));
     // Operations of the framework's own are versions of each other only if one line calls both.
     // Across runs the function must be the same, since lines move when the source is edited.
     if (rk_sketch_is_eager(a) || rk_sketch_is_eager(b)) {

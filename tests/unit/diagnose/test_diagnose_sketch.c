@@ -150,6 +150,16 @@ static void functions_of_one_name_are_not(void **unused) {
     assert_true(compare("unlike.1.mlir", "unlike.2.mlir", false) == 0);
 }
 
+// Graphs of PyTorch/XLA: an encoder, and a decoder that lacks operations of the encoder.
+static void two_parts_of_a_model_are_not(void **unused) {
+    (void)unused;
+    RK_AUTO(rk_sketch) encoder = {0}, decoder = {0};
+    make("torch_parts.1.hlo", &encoder);
+    make("torch_parts.2.hlo", &decoder);
+    assert_true(rk_sketch_similarity(&encoder, &decoder, true) == 0);
+    assert_true(rk_sketch_similarity(&encoder, &decoder, false) > 0); // after an edit
+}
+
 static void without_memory_there_is_an_error(void **unused) {
     (void)unused;
     rk_test_indexed indexed;
@@ -179,6 +189,7 @@ int main(void) {
         cmocka_unit_test(a_strange_sketch_is_still_read),
         cmocka_unit_test(versions_of_one_function_are_alike),
         cmocka_unit_test(functions_of_one_name_are_not),
+        cmocka_unit_test(two_parts_of_a_model_are_not),
         cmocka_unit_test(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
