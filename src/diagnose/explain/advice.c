@@ -58,6 +58,10 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
                "function; or slice a NumPy array before its transfer to the device.";
+    if (rk_explain_is_array(item) && !torch && makes_sizes(item))
+        return "The values of an array are part of the program, as with an array that the jitted "
+               "function takes from a closure, and the array has another size. Pass it as an "
+               "argument of the function, padded to one size, and mask the padding.";
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
@@ -81,6 +85,11 @@ static bool is_weak_of(const char *weak, const char *full) {
     return weak && full && strncmp(weak, prefix, len) == 0 && strcmp(weak + len, full) == 0;
 }
 
+// Returns whether an input may be a Python number: PyTorch/XLA gives these 64 bits.
+static bool is_python_number(const char *type) {
+    return type && (strcmp(type, "tensor<f64>") == 0 || strcmp(type, "tensor<s64>") == 0);
+}
+
 static const char *dtype_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && is_weak_of(head->before, head->after))
@@ -88,14 +97,20 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
                "without a dtype. A later operation, such as an update, returns it with a "
                "full type, so the next call compiles again. Give it a dtype where it is made: "
                "jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
-               "or 1.0. If a library makes it, give it its dtype before the first step: "
-               "jnp.asarray(x, dtype=x.dtype).";
+               "or 1.0. If a library makes it, convert it before the first step (jnp.asarray(x, "
+               "dtype=…), with the full type that is shown), or give the library a number with a "
+               "dtype (np.float32(0.1)).";
     if (head && is_weak_of(head->after, head->before))
         return "The later value is weakly typed (weak_type): it is a Python number, or was "
                "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "
                "dtype where it is made (x.astype(jnp.float32)). If a library computes it, there is "
                "nothing "
                "to fix: each program is compiled once and stored.";
+    if (torch && head && is_python_number(head->before) != is_python_number(head->after))
+        return "PyTorch/XLA passes a Python number as tensor<f64> or tensor<s64>. So a Python "
+               "number was in the place of a tensor, such as the first value of a minimum that "
+               "later is a tensor. Make it a tensor of the same dtype from the beginning "
+               "(torch.tensor(value, dtype=…)), or use numbers that were read (.item()).";
     return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
@@ -290,7 +305,9 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
                           sketch->call.line, slash ? slash + 1 : sketch->call.file, name, what);
         rk_buf_add_text(
             text, is_number ? " that takes the number as an array (jnp.asarray(value))."
-                  : moves   ? ", or index an array of NumPy (np.asarray), which compiles nothing."
+                  : moves   ? ". An array of numbers that no transformation (jax.vmap, jax.grad) "
+                              "traces can be indexed in NumPy instead (np.asarray), which compiles "
+                              "nothing."
                           : ", or call the operation with one size and use a part of the result.");
     }
 }

@@ -154,6 +154,10 @@ RK_HIDDEN bool rk_explain_graph_grows(const rk_explanation *x, const rk_explaine
 // of the start, and graphs of PyTorch/XLA that handle another tensor.
 RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps);
 
+// Returns whether most of what differs are inputs that are zeros in the earlier program: values
+// that its call creates, such as an optimizer's state.
+RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
+
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);

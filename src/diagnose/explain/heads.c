@@ -94,6 +94,17 @@ static void lead(rk_explained *item, size_t at) {
     item->cause = class_of(item, &list->items[0]);
 }
 
+// Returns whether one of the programs has a part that the other one lacks. Then constants may be
+// compared that belong to different parts, and the inputs of that part remain the first difference.
+static bool has_another_part(const rk_explained *item) {
+    enum { PARTS = 10 };
+    if (item->cause != RK_CAUSE_PARAMETERS || !item->program->has_sketch ||
+        !item->nearest->has_sketch)
+        return false;
+    uint32_t a = item->program->sketch.op_count, b = item->nearest->sketch.op_count;
+    return PARTS * (a > b ? a - b : b - a) > (a < b ? a : b);
+}
+
 static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
     const rk_differences *list = &item->differences;
     size_t best = 0, fewest = count_with(x, item, &list->items[0], NULL);
@@ -102,6 +113,8 @@ static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
         if (is_change(item, change, item, head))
             continue;
         size_t count = count_with(x, item, change, NULL);
+        if (class_of(item, change) == RK_CAUSE_CONSTANT && has_another_part(item))
+            continue;
         if (count < fewest && count_with(x, item, head, change) >= ALONE_MIN) {
             best = i;
             fewest = count;

@@ -64,11 +64,10 @@ static bool begins_sum(const rk_explained *item) {
     return adds;
 }
 
-// Returns whether `larger` has all operations of `smaller` and many others, and returns more. All
-// inputs and results that only one of the two programs has are of `side`.
+// Returns whether `larger` has all operations of `smaller` and many others. All inputs and results
+// that only one of the two programs has are of `side`.
 static bool contains(const rk_known *larger, const rk_known *smaller, const rk_explained *item,
                      rk_difference_kind side) {
-    bool returns_more = false;
     if (!larger->has_sketch || !smaller->has_sketch)
         return false;
     for (size_t i = 0; i < item->differences.count; i++) {
@@ -78,22 +77,45 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
         bool is_other_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
         if ((is_one_sided && d->kind != side) || is_other_shape)
             return false;
-        returns_more |= is_one_sided && rk_is_of_result(d);
     }
     const rk_sketch *more = &larger->sketch, *less = &smaller->sketch;
-    return returns_more && (double)more->op_count >= MORE_OPERATIONS_MIN * (double)less->op_count &&
+    return (double)more->op_count >= MORE_OPERATIONS_MIN * (double)less->op_count &&
            rk_contained_operations(less, more) >= ALL_OPERATIONS_MIN;
 }
 
+// Returns whether only one of the two programs has some of the results.
+static bool has_own_results(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (rk_is_of_result(d) && (d->kind == RK_DIFFERENCE_PARAMETER_ADDED ||
+                                   d->kind == RK_DIFFERENCE_PARAMETER_REMOVED))
+            return true;
+    }
+    return false;
+}
+
 bool rk_does_more(const rk_explained *item) {
-    return item->nearest_of && item->nearest &&
+    return item->nearest_of && item->nearest && has_own_results(item) &&
            contains(item->program, item->nearest, item, RK_DIFFERENCE_PARAMETER_ADDED);
 }
 
 // Returns whether the later program does only a part of what the earlier one does.
 static bool does_less(const rk_explained *item) {
-    return item->nearest_of && item->nearest &&
+    return item->nearest_of && item->nearest && has_own_results(item) &&
            contains(item->nearest, item->program, item, RK_DIFFERENCE_PARAMETER_REMOVED);
+}
+
+// Returns whether one program does all that the other one does, and more, with inputs of its own:
+// not only an optional input, but a branch or another computation.
+static bool is_in_other(const rk_explained *item) {
+    enum { OWN_OPERATIONS_MIN = 32 };
+    if (!item->nearest_of || !item->program->has_sketch || !item->nearest->has_sketch)
+        return false;
+    uint32_t a = item->program->sketch.op_count, b = item->nearest->sketch.op_count;
+    return rk_does_more(item) ||
+           ((a > b ? a - b : b - a) >= OWN_OPERATIONS_MIN &&
+            (contains(item->program, item->nearest, item, RK_DIFFERENCE_PARAMETER_ADDED) ||
+             contains(item->nearest, item->program, item, RK_DIFFERENCE_PARAMETER_REMOVED)));
 }
 
 bool rk_does_part_once(const rk_run_model *run, const rk_explained *item) {
@@ -150,6 +172,20 @@ bool rk_explain_is_of_values(const rk_explained *item) {
            rk_explain_is_of_seed(item);
 }
 
+// Returns whether two graphs have the same operations, and only one of them has some tensors more
+// as inputs: PyTorch/XLA passes tensors that share their data as one input.
+static bool shares_inputs(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != head->kind || !rk_is_of_input(d) || d->constant ||
+            is_single_value(d->after ? d->after : d->before))
+            return false;
+    }
+    return head && item->nearest_of && item->program->has_sketch && item->nearest->has_sketch &&
+           item->program->sketch.structure == item->nearest->sketch.structure;
+}
+
 static bool has_added(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED)
@@ -162,34 +198,44 @@ static const char *torch_advice(const rk_explained *item) {
         return "A sum over several steps starts from a Python number, or from zeros that are made "
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
-               "device: torch.zeros(1, dtype=…).to(device).";
+               "device, torch.zeros(1, dtype=…).to(device), and read it with .item().";
+    if (keeps_tensors(item))
+        return "One of the two graphs takes and returns more values. They were computed before the "
+               "step, such as the prediction of an earlier step or an average between two loops, "
+               "but not executed, and they still exist at torch_xla.sync(): so they are a part of "
+               "this step's graph. Delete them (del), or call torch_xla.sync() where they are "
+               "computed (a read alone, such as .item(), does not help). If this is intended, "
+               "there is nothing to fix: each is compiled once and stored.";
+    if (shares_inputs(item))
+        return "The two graphs have the same operations. PyTorch/XLA passes tensors that share "
+               "their data as one input, such as the parameters of two networks after "
+               "load_state_dict. So the number of inputs differs as long as they are equal. Each "
+               "graph is compiled once and stored, and there is nothing to fix.";
+    if (is_in_other(item))
+        return "One graph does all that the other one does, and more. Either a branch in Python "
+               "does it in some steps only: then do the same in each step, and select between the "
+               "results (torch.where). Or it was computed between two steps, such as a sample or "
+               "an evaluation, but not executed, so that it is a part of the next step's graph: "
+               "then call torch_xla.sync() after it. If this is intended, there is nothing to fix: "
+               "each is compiled once and stored.";
     if (is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
                "and two equal numbers as one. So a sum or an average that is kept on the device "
                "(of a loss, of an accuracy) has another graph in its first step, and where a "
                "number happens to equal another one. Each graph is compiled once and stored. For "
                "fewer graphs, add up numbers that were read (.item(), once after the step).";
-    if (rk_does_more(item))
-        return "The later program does all that the earlier one does, and more, as with a branch "
-               "in Python that only some steps take. If this is intended, there is nothing "
-               "to fix: each is compiled once and stored. Otherwise do the same in each step, "
-               "and select between the results (torch.where).";
-    if (keeps_tensors(item))
-        return "One of the two graphs takes and returns more values. If these are tensors of an "
-               "earlier step that still exist at torch_xla.sync(), such as its prediction, they "
-               "are computed with the next step: delete them (del), or keep them in each step. If "
-               "this is intended, there is nothing to fix: each is compiled once and stored.";
     if (has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
                "tensors in each step.";
     return "One program has an input that another one does not have: they are two parts of the "
-           "job, such as training and evaluation; or the input is optional; or a tensor of an "
-           "earlier step, such as its prediction, still exists at torch_xla.sync() and is computed "
-           "with the next step (del removes it). If this is intended, there is nothing to fix: "
-           "each is compiled once and stored. Otherwise always pass the input, with a neutral "
-           "value where there is none.";
+           "job, such as training and evaluation; or the input is optional; or the first call of a "
+           "loop makes the value itself, such as a state of zeros; or a tensor of an earlier step, "
+           "such as its prediction, still exists at torch_xla.sync() and is computed with the next "
+           "step (del removes it). If this is intended, there is nothing to fix: each is compiled "
+           "once and stored. Otherwise always pass the input, with a neutral value where there is "
+           "none.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
@@ -226,7 +272,8 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                "of the job, and there is nothing to fix.";
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: use "
-                       "optimizer.zero_grad(set_to_none=False), or put the whole accumulation into "
+                       "optimizer.zero_grad(set_to_none=False) before a torch_xla.sync(), so that "
+                       "the zeros are inputs of the next step, or put the whole accumulation into "
                        "one compiled region. If the step does not need these gradients, as the "
                        "step of a discriminator does not need those of the generator, give it "
                        "detached inputs (generator(z).detach())."

@@ -72,7 +72,8 @@ static bool makes_tensor(const rk_sketch *sketch) {
 // with: its only tensor has another rank; or both graphs, in one step, read one number (a statistic
 // of each parameter, or the loss and the accuracy of an evaluation), or make a tensor (the zeros of
 // an optimizer's state).
-static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item) {
+static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
+                                 const rk_explained *item) {
     bool is_shape = item->cause == RK_CAUSE_SHAPE, is_constant = item->cause == RK_CAUSE_CONSTANT;
     if (!is_of_program(item->cause) || !item->nearest_of || !rk_explained_is_torch(item) ||
         !item->program->has_sketch || !item->nearest->has_sketch)
@@ -88,9 +89,14 @@ static bool is_of_another_tensor(const rk_steps *steps, const rk_explained *item
     // ones.
     bool is_batch = is_shape && !has_one_tensor(one) && one->op_count == other->op_count;
     bool are_reads = !is_constant && !is_batch && rk_is_read(one) && rk_is_read(other);
+    // One value each from other inputs: the values of one state that is saved.
+    uint64_t executions = rk_explain_executions(x->run, item->compile);
+    bool are_values = item->cause == RK_CAUSE_PARAMETERS && one->result_count == 1 &&
+                      other->result_count == 1 && executions > 0 &&
+                      executions == rk_explain_executions(x->run, item->nearest_of);
     bool are_made =
         head && head->kind == RK_DIFFERENCE_SHAPE && makes_tensor(one) && makes_tensor(other);
-    return (are_reads || are_made) && in_one_step(steps, item);
+    return (are_reads || are_values || are_made) && in_one_step(steps, item);
 }
 
 static size_t count_inputs_of_type(const rk_sketch *sketch, const char *type) {
@@ -145,6 +151,19 @@ static bool takes_from_pieces(const rk_explanation *x, const rk_steps *steps,
     return true;
 }
 
+// Returns whether several inputs have other shapes, along more than one axis: those of another part
+// of the model, such as a decoder.
+static bool is_of_other_part(const rk_explained *item) {
+    enum { INPUTS_MIN = 2 };
+    size_t others = 0, axis;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        others += d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
+                  !rk_only_axis(d->before, d->after, &axis);
+    }
+    return others >= INPUTS_MIN;
+}
+
 // Returns whether two graphs of PyTorch/XLA are pieces of one step, which reads of values cut: both
 // are compiled in the same step and executed equally often.
 static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
@@ -153,7 +172,8 @@ static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
         !item->nearest_of || !rk_explained_is_torch(item) || !item->program->has_sketch ||
         !item->nearest->has_sketch || !in_one_step(steps, item) || rk_explain_is_of_seed(item))
         return false;
-    if (item->cause == RK_CAUSE_PARAMETERS && !takes_from_pieces(x, steps, item))
+    if (item->cause == RK_CAUSE_PARAMETERS && !takes_from_pieces(x, steps, item) &&
+        !is_of_other_part(item))
         return false;
     uint64_t executions = rk_explain_executions(x->run, item->compile);
     return executions > 0 && executions == rk_explain_executions(x->run, item->nearest_of);
@@ -268,7 +288,8 @@ rk_err *rk_explain_drop_causes(rk_explanation *x, const rk_steps *steps) {
             is_operation_of_start(x, &x->items[i]) || is_piece_of_step(x, steps, &x->items[i]) ||
             is_piece_of_start(x, steps, &x->items[i]) || is_of_other_class(x, &x->items[i]) ||
             is_of_other_tensors(x, steps, &x->items[i]) ||
-            (is_of_another_tensor(steps, &x->items[i]) && !rk_explain_graph_grows(x, &x->items[i]));
+            (is_of_another_tensor(x, steps, &x->items[i]) &&
+             !rk_explain_graph_grows(x, &x->items[i]));
         if (!dropped[i])
             RK_TRY(is_of_library_at_start(x, steps, &x->items[i], &dropped[i]));
     }

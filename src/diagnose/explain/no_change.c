@@ -7,9 +7,7 @@ static bool was_zero(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
 }
 
-// Returns whether most of what differs are inputs that are zeros in the earlier program: values
-// that its call creates, such as an optimizer's state.
-static bool takes_what_was_zero(const rk_explained *item) {
+bool rk_explain_takes_what_was_zero(const rk_explained *item) {
     enum { ZEROS_MIN = 4 };
     size_t zeros = 0;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
@@ -38,9 +36,17 @@ static size_t count_like_head(const rk_explained *item) {
     return count;
 }
 
+static bool has_type(const rk_known *known, const char *type) {
+    return known && known->has_sketch &&
+           rk_sketch_count_type(known->sketch.inputs, known->sketch.input_count, type) > 0;
+}
+
+// Both programs have inputs of the type: a list is hardly ever empty.
 static bool may_take_list(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
-           rk_explained_is_torch(item) && !takes_what_was_zero(item) && rk_explained_head(item);
+           rk_explained_is_torch(item) && !rk_explain_takes_what_was_zero(item) && head &&
+           has_type(item->program, type_of(head)) && has_type(item->nearest, type_of(head));
 }
 
 // Returns whether the number of inputs of one type differs from graph to graph of PyTorch/XLA: a
@@ -75,7 +81,7 @@ static bool has_input(const rk_explained *item) {
 static bool is_state_of_optimizer(const rk_explained *item) {
     enum { RETURNED_MIN = 2, TAKEN_MIN = 3 };
     const rk_sketch *sketch = &item->program->sketch;
-    if (!item->program->has_sketch || !takes_what_was_zero(item))
+    if (!item->program->has_sketch || !rk_explain_takes_what_was_zero(item))
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -127,10 +133,10 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) &&
            before->process == item->compile->process &&
-           (executions == 1 || (executions == 0 && takes_what_was_zero(item)) ||
+           (executions == 1 || (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
             is_state_of_optimizer(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
-            takes_what_was_zero(item));
+            rk_explain_takes_what_was_zero(item));
 }
 
 // Returns whether the request is the first of its process for this function and line.
@@ -264,7 +270,7 @@ void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
         return;
     item->is_part = rk_does_part_once(e->run, item);
     item->is_startup = !item->is_part && is_startup(e->out, item);
-    if (item->is_startup && takes_what_was_zero(item))
+    if (item->is_startup && rk_explain_takes_what_was_zero(item))
         lead_with_zeros(item);
     item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);
     bool are_two = item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&

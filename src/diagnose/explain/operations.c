@@ -158,7 +158,7 @@ bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b) {
     return has_all_kinds_of(a, b) && has_all_kinds_of(b, a);
 }
 
-static bool uses_statistics_of_batch(const rk_sketch *sketch) {
+bool rk_uses_statistics_of_batch(const rk_sketch *sketch) {
     const char *name =
         sketch->is_mlir ? "stablehlo.batch_norm_training" : "hlo.batch-norm-training";
     uint32_t results = sketch->is_mlir ? 3 : 1; // HLO: a tuple
@@ -172,7 +172,7 @@ static bool uses_stored_statistics(const rk_sketch *sketch) {
 }
 
 bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b) {
-    const bool a_trains = uses_statistics_of_batch(a), b_trains = uses_statistics_of_batch(b);
+    const bool a_trains = rk_uses_statistics_of_batch(a), b_trains = rk_uses_statistics_of_batch(b);
     return a_trains != b_trains && uses_stored_statistics(a) == b_trains &&
            uses_stored_statistics(b) == a_trains;
 }

@@ -24,6 +24,9 @@ RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 // number.
 RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
 
+// Returns whether a program normalizes with the statistics of the batch (BatchNorm in training).
+RK_HIDDEN bool rk_uses_statistics_of_batch(const rk_sketch *sketch);
+
 // Returns whether one of two programs normalizes with the statistics of the batch, and the other
 // one with stored statistics (BatchNorm): training and evaluation.
 RK_HIDDEN bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b);

@@ -178,6 +178,8 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return true;
     if (torch && (parameters || shape || structure) && return_other_values(diff, a, b))
         return true;
+    if (torch && structure && diff->returns_other_line) // a loss and an accuracy are read
+        return true;
     if (!parameters && !shape)
         return false;
     return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||

@@ -23,6 +23,7 @@ typedef struct pieces {
     piece *items; // owned
     size_t count;
     uint64_t rounds;       // executions of the most executed whole program
+    uint64_t whole;        // executions of all whole programs
     size_t usual;          // framework operations that a usual step executes, each counted once
     bool is_all;           // the steps call no jitted function
     bool is_called_before; // the start called the operations, too: their lines may be those of it
@@ -64,10 +65,14 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
             (piece){known, compilation_of(e, process, executed->key), executed->executions};
         out_pieces->count += at == out_pieces->count;
     }
-    for (size_t i = 0; i < out_pieces->count; i++)
-        if (is_whole(out_pieces->items[i].known) &&
-            out_pieces->items[i].executions > out_pieces->rounds)
-            out_pieces->rounds = out_pieces->items[i].executions;
+    for (size_t i = 0; i < out_pieces->count; i++) {
+        uint64_t executions = out_pieces->items[i].executions;
+        if (!is_whole(out_pieces->items[i].known))
+            continue;
+        out_pieces->whole += executions;
+        if (executions > out_pieces->rounds)
+            out_pieces->rounds = executions;
+    }
     return NULL;
 }
 
@@ -297,8 +302,10 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(collect(e, process, &list));
-    list.is_all = 2 * list.rounds < steps->processes[process].count;
-    if (list.is_all)
+    // Each step may call a version of its own, such as the update of one of several solvers.
+    bool is_rare = 2 * list.rounds < steps->processes[process].count;
+    list.is_all = 2 * list.whole < steps->processes[process].count;
+    if (is_rare)
         list.rounds = steps->processes[process].count;
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);

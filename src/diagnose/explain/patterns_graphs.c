@@ -196,8 +196,9 @@ static uint64_t guess_steps(const graphs *list) {
 
 static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
     list->steps = steps->count;
-    // If no program repeats, step detection may have counted each execution as a step.
-    if (list->steps >= STEPS_MIN && list->steps <= largest_group(list))
+    // If no program repeats, step detection may have counted each execution as a step. A few steps
+    // may have executed versions that are not joined yet.
+    if (list->steps >= STEPS_MIN && 4 * list->steps <= 5 * largest_group(list))
         return NULL;
     rk_autofree size_t *groups = rk_calloc(list->count + 1, sizeof *groups);
     if (!groups)
@@ -403,6 +404,14 @@ static bool is_new_read(const graphs *list, size_t at) {
     return false;
 }
 
+// Returns whether graph `at` replaces one of the first step for no known reason. (An optimizer's
+// state is one.)
+static bool replaces_first(const graphs *list, size_t at, size_t other) {
+    const rk_explained *item = list->items[at].item;
+    return is_of_first_step(list, at, other) &&
+           !(item->cause == RK_CAUSE_PARAMETERS && rk_explain_takes_what_was_zero(item));
+}
+
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the other parts than the largest one, if no other cause explains them.
@@ -412,7 +421,7 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
         bool parts =
-            other < list->count && (are_parts(list, i, other) || is_of_first_step(list, i, other));
+            other < list->count && (are_parts(list, i, other) || replaces_first(list, i, other));
         if (item && (parts || is_new_read(list, i)))
             rk_explained_be_first(&e->out->items[item - e->out->items]);
     }

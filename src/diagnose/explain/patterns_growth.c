@@ -122,6 +122,26 @@ static bool is_grown_from(const rk_members *members, const rk_explained *item) {
     return found;
 }
 
+// Returns whether one graph has all operations of the other one, which is not only a small part.
+static bool is_point_between(const rk_sketch *a, const rk_sketch *b) {
+    enum { PARTS_MAX = 16 };
+    bool is_part = a->op_count > PARTS_MAX * b->op_count || b->op_count > PARTS_MAX * a->op_count;
+    return !is_part && rk_contained_operations(a, b) >= CONTAINED_MIN;
+}
+
+// Returns whether an item was compared with a graph of an earlier start, and is another point of
+// the sequence of the first `count` members. No source changed since that start.
+static bool is_of_sequence(const rk_members *members, size_t count, const rk_explained *item) {
+    if ((item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_PARAMETERS) ||
+        item->nearest_of || !rk_explained_is_torch(item) || !item->program ||
+        !item->program->has_sketch)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (is_point_between(&members->items[i]->program->sketch, &item->program->sketch))
+            return true;
+    return false;
+}
+
 static void add_operations(const rk_explained *item, rk_buf *out) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const char *op = item->differences.items[i].op, *dot = strchr(op, '.');
@@ -222,8 +242,11 @@ rk_err *rk_find_growing_graphs(rk_explainer *e) {
                 RK_TRY(rk_members_add(&members, &x->items[i]));
         if (members.count < GRAPHS_MIN)
             continue;
+        size_t grown = members.count;
         for (size_t i = 0; i < x->count; i++)
-            if (x->items[i].compile->process == p && is_grown_from(&members, &x->items[i]))
+            if (x->items[i].compile->process == p &&
+                (is_grown_from(&members, &x->items[i]) ||
+                 is_of_sequence(&members, grown, &x->items[i])))
                 RK_TRY(rk_members_add(&members, &x->items[i]));
         RK_TRY(report(e, &members));
         for (size_t i = 0; i < members.count; i++) // no branch became active

@@ -310,8 +310,10 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
     if (in == SAME_LINE && changes_size(x, group[0]->item->compile->process, place_of(group[0]))) {
         rk_buf_add_text(&text->advice,
                         "Operations of this line have another size each time, so the line cannot "
-                        "become one program: read the values first (jax.device_get) and calculate "
-                        "with NumPy on the host, which compiles nothing.");
+                        "become one program: pad to one size and mask the padding. If no "
+                        "transformation (jax.grad, jax.vmap) traces the line, you can also read "
+                        "the values first (jax.device_get) and calculate with NumPy on the host, "
+                        "which compiles nothing.");
         return;
     }
     rk_buf_add_format(

@@ -376,7 +376,7 @@ static void add_count(const rk_startup_group *g, rk_buf *out) {
     for (size_t i = 0; i < g->count; i++)
         before += g->items[i]->item->step <= 1;
     rk_buf_add_format(out, "%zu operations", g->count);
-    if (g->items[0]->item->step == RK_NO_STEP)
+    if (!rk_startup_has_steps(g))
         rk_buf_add_text(out, " at the start");
     else if (before == g->count)
         rk_buf_add_text(out, " before the first step");
@@ -388,8 +388,9 @@ static void add_summary(const rk_startup_group *g, const rk_startup_finding *fou
     add_count(g, out);
     rk_buf_add_text(out, " are compiled one by one, each as a program of its own, ");
     if (found->runs_the_steps) {
-        rk_buf_add_format(out, "in the function %s, which runs the steps as well",
-                          rk_buf_text(&found->name));
+        rk_buf_add_format(out, "in the function %s, which runs the %s as well",
+                          rk_buf_text(&found->name),
+                          rk_startup_has_steps(g) ? "steps" : "rest of the job");
         add_lines(g, out);
     } else if (g->calls > 1) {
         rk_buf_add_format(out, "in %zu calls, the costliest of them on this line", g->calls);

@@ -54,6 +54,17 @@ static bool is_of_other_call(const rk_explained *item) {
            !has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
 
+// Returns whether two graphs of PyTorch/XLA have other inputs or results, but their operations are
+// on the same lines of the source: a state of zeros in the first step, or two tensors that share
+// their data. No branch is known.
+static bool is_of_same_lines(const rk_explained *item) {
+    return rk_explained_is_torch(item) && item->cause == RK_CAUSE_PARAMETERS &&
+           !item->accumulates && item->nearest_of && item->program->has_sketch &&
+           item->nearest->has_sketch && item->program->sketch.line_count &&
+           !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
+           !has_own_line(&item->nearest->sketch, &item->program->sketch);
+}
+
 // The first input that the program adds to. The first difference may be a state that the first step
 // creates.
 static const rk_difference *sum_of(const rk_explained *item) {
@@ -68,10 +79,11 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
     // A constant in place of an input is no branch, and neither are the position of a slice, a part
     // of a step, values of another step, another call with other inputs, and another order of the
     // operations in another process.
-    bool is_meant = item->is_startup ||
-                    (what->causes[RK_CAUSE_STRUCTURE] &&
-                     (item->is_part || is_of_other_call(item) || rk_explain_is_of_values(item) ||
-                      rk_explain_is_reordered(item) || rk_explain_moves_slice_first(item)));
+    bool is_meant =
+        item->is_startup || (what->causes[RK_CAUSE_STRUCTURE] &&
+                             (item->is_part || is_of_other_call(item) || is_of_same_lines(item) ||
+                              rk_explain_is_of_values(item) || rk_explain_is_reordered(item) ||
+                              rk_explain_moves_slice_first(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return item->accumulates ? sum_of(item) : rk_explained_head(item);
     // A branch may come with an input of another shape.

@@ -1,6 +1,7 @@
 // What to do about an input of another shape: a last batch that is smaller, a size that can be
 // padded, or a call of its own.
 #include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -19,7 +20,8 @@ typedef struct rows {
     long long before, after;
 } rows;
 
-// Returns whether the number of rows is all that differs, and is one number for all inputs.
+// Returns whether the number of rows is all that differs: one number for all inputs, or a multiple
+// of it, as that of the positions of an image. Gives the smallest.
 static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
     *out_rows = (rows){0};
     for (size_t i = 0; i < item->differences.cause_count; i++) {
@@ -28,9 +30,10 @@ static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
         size_t axis;
         if (d->kind != RK_DIFFERENCE_SHAPE || !rk_only_axis(d->before, d->after, &axis) || axis ||
             !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
-            (i && (before.sizes[0] != out_rows->before || after.sizes[0] != out_rows->after)))
+            (i && before.sizes[0] * out_rows->after != after.sizes[0] * out_rows->before))
             return false;
-        *out_rows = (rows){before.sizes[0], after.sizes[0]};
+        if (!i || before.sizes[0] < out_rows->before)
+            *out_rows = (rows){before.sizes[0], after.sizes[0]};
     }
     return item->differences.cause_count > 0;
 }
@@ -116,6 +119,11 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
                "give each set of data a number of rows that is a multiple of it. In training you "
                "can drop the last rows; in evaluation, that changes the result.";
+    if (is_last_batch(run, item) && torch && item->program->has_sketch &&
+        rk_uses_statistics_of_batch(&item->program->sketch))
+        return "This looks like the last batch, which is smaller. drop_last=True drops it. (Rows "
+               "of "
+               "padding would change the statistics of BatchNorm.)";
     if (is_last_batch(run, item))
         return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
                        "and mask the padding. In training, drop_last=True drops this batch "

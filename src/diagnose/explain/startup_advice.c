@@ -85,7 +85,7 @@ static random_values count_random_values(const rk_run_model *run, const rk_start
 // Says what the remedy can save. One program for all layers holds a copy of the random generator
 // for each weight; the small programs are compiled once for all weights of a shape.
 static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_buf *out) {
-    enum { REPEATED_MIN = 2 }; // executions for each program
+    enum { REPEATED_MIN = 4 }; // executions for each program: more than a few calls make
     const random_values values = count_random_values(run, g);
     bool known = run->executed_count > 0;
     rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
@@ -129,14 +129,19 @@ static const struct library *library_of_objects(const rk_startup_group *g) {
     return NULL;
 }
 
-static void add_place_for_operations(const struct library *objects, rk_buf *out) {
+bool rk_startup_has_steps(const rk_startup_group *g) {
+    return g->items[0]->item->step != RK_NO_STEP;
+}
+
+static void add_place_for_operations(const struct library *objects, bool has_steps, rk_buf *out) {
     rk_buf_add_text(out, "These operations run outside of any jitted function: put what each line "
                          "calculates into a function and jit that");
     if (objects)
         rk_buf_add_format(out, " (with %s, if it makes a model)", objects->jit);
-    rk_buf_add_text(
-        out, ", so that it is one program. If some of them are in the loop of the steps, move "
-             "them into the step.");
+    rk_buf_add_text(out, ", so that it is one program.");
+    if (has_steps)
+        rk_buf_add_text(out, " If some of them are in the loop of the steps, move them into the "
+                             "step.");
 }
 
 static void add_remedy(const struct library *library, const rk_startup_group *g,
@@ -153,7 +158,7 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                           "arrays, jit the call on the line shown.)",
                           jit, rk_buf_text(&found->name));
     else if (found->runs_the_steps)
-        add_place_for_operations(library_of_objects(g), out);
+        add_place_for_operations(library_of_objects(g), rk_startup_has_steps(g), out);
     else if (is_unknown_package(library, found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "

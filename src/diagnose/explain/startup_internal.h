@@ -33,6 +33,9 @@ typedef struct rk_startup_finding {
     rk_span package; // the package of the function; empty: the user's, or unknown. Borrowed
 } rk_startup_finding;
 
+// Returns whether the steps of the run are known, in which the operations came.
+RK_HIDDEN bool rk_startup_has_steps(const rk_startup_group *g);
+
 // Appends what to do about the operations of a group.
 RK_HIDDEN void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
                                  const rk_startup_finding *found, rk_buf *out);

@@ -76,7 +76,7 @@ static void a_weak_type_is_named(void **state) {
     assert_string_equal(head->after, "tensor<f32>");
     assert_non_null(strstr(explanation.items[1].advice, "where it is made"));
     assert_non_null(strstr(explanation.items[1].advice, "weakly typed (weak_type)"));
-    assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=x.dtype)"));
+    assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=…)"));
 }
 
 static void a_result_of_a_weak_type_is_named(void **state) {

@@ -603,7 +603,7 @@ static void an_update_now_and_then_is_a_branch(void **state) {
     ask(*state, "torch_micro", 3);
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "all that the earlier one does, and more");
+    expect_in(explanation.items[1].advice, "all that the other one does, and more");
     expect_not_in(explanation.items[1].advice, "neutral");
 }
 
@@ -767,6 +767,72 @@ static void graphs_that_grow_are_one_finding(void **state) {
                                 "earlier one and some more (exponential)");
     expect_in(pattern->advice, "torch_xla.sync() in each iteration");
     assert_false(explanation.hidden_branch.answer);
+}
+
+// Samples between two steps are computed with the second one.
+static void what_nothing_executed_is_a_part_of_the_next_step(void **state) {
+    ask(*state, "torch_sampled", 2);
+    ask(*state, "torch_sampled", 1);
+    execute(*state, 3, 0);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "computed between two steps, such as a sample");
+}
+
+static void a_number_in_the_place_of_a_tensor_has_another_type(void **state) {
+    ask(*state, "torch_sampled", 3);
+    ask(*state, "torch_sampled", 4);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_DTYPE);
+    expect_in(explanation.items[1].advice, "a Python number was in the place of a tensor");
+    expect_not_in(explanation.items[1].advice, "autocast");
+}
+
+static void rows_of_padding_change_the_statistics(void **state) {
+    ask(*state, "torch_sampled", 1);
+    ask(*state, "torch_sampled", 5);
+    execute(*state, 3, 0);
+    executed[1].executions = 1;
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "would change the statistics of BatchNorm");
+    expect_not_in(explanation.items[1].advice, "mask the padding");
+}
+
+// A loss and an accuracy.
+static void two_reads_on_two_lines_are_no_versions(void **state) {
+    explain_two(*state, "torch_reads");
+    expect_cause(1, RK_CAUSE_FIRST);
+}
+
+static void networks_that_share_their_data_have_fewer_inputs(void **state) {
+    explain_two(*state, "torch_shared");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "tensors that share their data as one input");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+static void a_static_size_is_a_constant(void **state) {
+    explain_two(*state, "shuffled");
+    expect_cause(1, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[1].advice, "A Python number determines sizes inside this program");
+    assert_false(explanation.hidden_branch.answer);
+}
+
+// The earlier start read the value at another point.
+static void a_graph_that_grows_has_no_cause_in_a_later_start(void **state) {
+    fixture *f = *state;
+    run_fixture_keep(f, "torch_growing", 8, true);
+    (void)run_fixture_ask(&f->other, "torch_growing", 8);
+    ask(f, "torch_growing", 7);
+    for (unsigned i = 1; i <= 5; i++)
+        ask(f, "torch_growing", i);
+    execute(f, 1, 0);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    for (size_t i = 0; i < explanation.count; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
 }
 
 static void the_first_graph_that_grows_is_a_part_of_the_finding(void **state) {
@@ -939,8 +1005,9 @@ static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 20);
     assert_int_equal(pattern->line, 10);
-    expect_in(pattern->summary, "in the function main, which runs the steps as well, mostly on "
-                                "line 10");
+    expect_in(pattern->summary, "in the function main, which runs the rest of the job as well, "
+                                "mostly on line 10");
+    expect_not_in(pattern->advice, "the steps"); // which are not known
     // What the line calculates is not known: a loss, for example.
     expect_in(pattern->advice, "put what each line calculates into a function");
     expect_not_in(pattern->advice, "initial values");
@@ -1478,6 +1545,13 @@ int main(void) {
         TEST(without_steps_graphs_are_no_fragments),
         TEST(lists_of_other_lengths_are_no_start),
         TEST(graphs_that_grow_are_one_finding),
+        TEST(what_nothing_executed_is_a_part_of_the_next_step),
+        TEST(a_number_in_the_place_of_a_tensor_has_another_type),
+        TEST(rows_of_padding_change_the_statistics),
+        TEST(two_reads_on_two_lines_are_no_versions),
+        TEST(networks_that_share_their_data_have_fewer_inputs),
+        TEST(a_static_size_is_a_constant),
+        TEST(a_graph_that_grows_has_no_cause_in_a_later_start),
         TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
         TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
         TEST(a_random_operation_between_two_steps_is_no_branch),
