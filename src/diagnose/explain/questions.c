@@ -3,6 +3,7 @@
 #include "diagnose/diff/sketch_diff.h"
 #include "diagnose/diff/value_words.h"
 #include "diagnose/explain/explain_internal.h"
+#include "diagnose/explain/operations_internal.h"
 
 typedef struct asked {
     bool causes[RK_CAUSE_COUNT];
@@ -55,12 +56,13 @@ static bool is_of_other_call(const rk_explained *item) {
 }
 
 // Returns whether two graphs of PyTorch/XLA have other inputs or results, but their operations are
-// on the same lines of the source: a state of zeros in the first step, or two tensors that share
-// their data. No branch is known.
+// of the same kinds, on the same lines of the source: a state of zeros in the first step, or two
+// tensors that share their data. No branch is known.
 static bool is_of_same_lines(const rk_explained *item) {
     return rk_explained_is_torch(item) && item->cause == RK_CAUSE_PARAMETERS &&
            !item->accumulates && item->nearest_of && item->program->has_sketch &&
            item->nearest->has_sketch && item->program->sketch.line_count &&
+           rk_have_same_kinds(&item->program->sketch, &item->nearest->sketch) &&
            !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
            !has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
