@@ -298,7 +298,7 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     be_cause(&out_diff->list);
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
-    out_diff->returns_other_line = returns_other_line(&d);
+    out_diff->returns_other_line = out_diff->cause == RK_CAUSE_STRUCTURE && returns_other_line(&d);
     RK_TRY(compare_producers(&d));
     if (d.shapes && out_diff->cause == RK_CAUSE_STRUCTURE)
         lead_with_operations(&out_diff->list);

@@ -12,7 +12,8 @@ typedef struct rk_program_diff {
     // The later program accumulates gradients that the earlier program creates: it has new inputs,
     // and adds most of them to values that it returns.
     bool accumulates;
-    // Each returns one value, and makes it on a line of the source that the other one lacks.
+    // Only with RK_CAUSE_STRUCTURE: each returns one value, and makes it on a line of the source
+    // that the other one lacks.
     bool returns_other_line;
     size_t matched, added, removed; // operations
 } rk_program_diff;

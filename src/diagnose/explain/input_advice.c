@@ -64,6 +64,10 @@ static bool begins_sum(const rk_explained *item) {
     return adds;
 }
 
+static bool is_one_sided(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+}
+
 // Returns whether `larger` has all operations of `smaller` and many others. All inputs and results
 // that only one of the two programs has are of `side`.
 static bool contains(const rk_known *larger, const rk_known *smaller, const rk_explained *item,
@@ -72,10 +76,8 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
         return false;
     for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        bool is_one_sided =
-            d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
         bool is_other_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
-        if ((is_one_sided && d->kind != side) || is_other_shape)
+        if ((is_one_sided(d) && d->kind != side) || is_other_shape)
             return false;
     }
     const rk_sketch *more = &larger->sketch, *less = &smaller->sketch;
@@ -87,8 +89,7 @@ static bool contains(const rk_known *larger, const rk_known *smaller, const rk_e
 static bool has_own_results(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (rk_is_of_result(d) && (d->kind == RK_DIFFERENCE_PARAMETER_ADDED ||
-                                   d->kind == RK_DIFFERENCE_PARAMETER_REMOVED))
+        if (rk_is_of_result(d) && is_one_sided(d))
             return true;
     }
     return false;

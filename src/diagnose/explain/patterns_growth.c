@@ -130,7 +130,7 @@ static bool is_point_between(const rk_sketch *a, const rk_sketch *b) {
 }
 
 // Returns whether an item was compared with a graph of an earlier start, and is another point of
-// the sequence of the first `count` members. No source changed since that start.
+// the sequence of the first `count` members. So the difference is no change of the source.
 static bool is_of_sequence(const rk_members *members, size_t count, const rk_explained *item) {
     if ((item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_PARAMETERS) ||
         item->nearest_of || !rk_explained_is_torch(item) || !item->program ||

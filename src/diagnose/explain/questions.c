@@ -219,8 +219,9 @@ rk_err *rk_answer_questions(rk_explanation *x) {
         {{[RK_CAUSE_STRUCTURE] = true, [RK_CAUSE_PARAMETERS] = true},
          false,
          &x->hidden_branch,
-         "no function was compiled again with other operations, inputs or results (a value that is "
-         "an input in one program and a constant in the other does not count)"},
+         "no function was compiled again with other operations, inputs or results (not counted: a "
+         "value that is an input in one program and a constant in the other; graphs of PyTorch/XLA "
+         "whose operations are of the same kinds, on the same lines)"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));

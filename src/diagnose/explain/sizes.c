@@ -112,25 +112,27 @@ void rk_advise_on_sizes(bool torch, size_t sizes, rk_buf *text) {
                       few ? "Otherwise pad" : "Pad", torch ? "input" : "argument");
 }
 
+static const char *advice_on_last_batch(const rk_explained *item) {
+    if (!rk_explained_is_torch(item))
+        return "This looks like the last batch, which is smaller. Pad it to the full size and mask "
+               "the padding. In training, you can drop this batch instead; in evaluation, that "
+               "changes the result.";
+    if (item->program->has_sketch && rk_uses_statistics_of_batch(&item->program->sketch))
+        return "This looks like the last batch, which is smaller. drop_last=True drops it. (Rows "
+               "of padding would change the statistics of BatchNorm.)";
+    return "This looks like the last batch, which is smaller. Pad it to the full size and mask the "
+           "padding. In training, drop_last=True drops this batch instead; in evaluation, that "
+           "changes the result.";
+}
+
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
-    bool torch = rk_explained_is_torch(item);
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "
                "give each set of data a number of rows that is a multiple of it. In training you "
                "can drop the last rows; in evaluation, that changes the result.";
-    if (is_last_batch(run, item) && torch && item->program->has_sketch &&
-        rk_uses_statistics_of_batch(&item->program->sketch))
-        return "This looks like the last batch, which is smaller. drop_last=True drops it. (Rows "
-               "of "
-               "padding would change the statistics of BatchNorm.)";
     if (is_last_batch(run, item))
-        return torch ? "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask the padding. In training, drop_last=True drops this batch "
-                       "instead; in evaluation, that changes the result."
-                     : "This looks like the last batch, which is smaller. Pad it to the full size "
-                       "and mask the padding. In training, you can drop this batch instead; in "
-                       "evaluation, that changes the result.";
+        return advice_on_last_batch(item);
     if (item->nearest_of && rk_explain_is_of_state(item))
         return "The program updates these inputs, as an optimizer does with the parameters of a "
                "model. So this is another model or layer. Each is compiled once and stored, and "
