@@ -175,8 +175,8 @@ RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_c
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(const rk_run_model *run, rk_explained *item);
 
-// Appends the advice on an input that took so many sizes.
-RK_HIDDEN void rk_advise_on_sizes(bool torch, size_t sizes, rk_buf *text);
+// Appends the advice on an input that took so many sizes. `item`: one of the programs.
+RK_HIDDEN void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text);
 
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_patterns(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_answer_questions(rk_explanation *explanation);

@@ -99,13 +99,29 @@ static bool can_be_padded(const rk_explained *item) {
     return true;
 }
 
-void rk_advise_on_sizes(bool torch, size_t sizes, rk_buf *text) {
+static const char no_padding[] =
+    "Do not pad: BatchNorm normalizes with the statistics of the batch, and padding changes them.";
+
+// Returns whether rows of padding would change what the program computes.
+static bool normalizes_batch(const rk_explained *item) {
+    return rk_explained_is_torch(item) && item->program && item->program->has_sketch &&
+           rk_uses_statistics_of_batch(&item->program->sketch);
+}
+
+void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
     enum { FEW_SIZES = 4 };
-    bool few = sizes <= FEW_SIZES;
+    bool few = sizes <= FEW_SIZES, torch = rk_explained_is_torch(item);
     if (few)
         rk_buf_add_text(text, "If these are the sizes of fixed sets of data, such as those for "
                               "training, validation and test, there is nothing to fix: each "
                               "program is compiled once and stored. ");
+    if (normalizes_batch(item)) {
+        rk_buf_add_format(text,
+                          "%s batches of one size (drop_last=True drops a smaller last one). "
+                          "%s",
+                          few ? "Otherwise use" : "Use", no_padding);
+        return;
+    }
     rk_buf_add_format(text,
                       "%s this %s to one size, or to the few buckets that `rekindle shapes` "
                       "recommends, and mask the padding.",
@@ -117,7 +133,7 @@ static const char *advice_on_last_batch(const rk_explained *item) {
         return "This looks like the last batch, which is smaller. Pad it to the full size and mask "
                "the padding. In training, you can drop this batch instead; in evaluation, that "
                "changes the result.";
-    if (item->program->has_sketch && rk_uses_statistics_of_batch(&item->program->sketch))
+    if (normalizes_batch(item))
         return "This looks like the last batch, which is smaller. drop_last=True drops it. (Rows "
                "of padding would change the statistics of BatchNorm.)";
     return "This looks like the last batch, which is smaller. Pad it to the full size and mask the "
@@ -137,11 +153,19 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
         return "The program updates these inputs, as an optimizer does with the parameters of a "
                "model. So this is another model or layer. Each is compiled once and stored, and "
                "there is nothing to pad.";
+    if (!item->nearest_of && normalizes_batch(item))
+        return "This size differs from the size in that run, as after a change of the batch size "
+               "or of a layer's width. The new program is compiled once and stored.";
     if (!item->nearest_of)
         return "This size differs from the size in that run, as after a change of the batch size "
                "or of a layer's width. The new program is compiled once and stored. If the size "
                "varies from start to start, pad it to one size, or to the few buckets that "
                "`rekindle shapes` recommends, and mask the padding.";
+    if (normalizes_batch(item))
+        return "Each size has a program of its own, which is compiled once and stored. If there "
+               "are only a few sizes, there is nothing to fix. Otherwise use batches of one size "
+               "(drop_last=True drops a smaller last one). Do not pad: BatchNorm normalizes with "
+               "the statistics of the batch, and padding changes them.";
     if (may_be_last_batch(run, item, 1))
         return "Each number of rows has a program of its own, which is compiled once and stored. "
                "If the smaller one is the last batch of a data set, pad it to the full size and "

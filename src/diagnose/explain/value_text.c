@@ -210,7 +210,7 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "
                                        "each of them. ");
     if (is_shape && sizes)
-        rk_advise_on_sizes(rk_explained_is_torch(first), list->count, &text->advice);
+        rk_advise_on_sizes(first, list->count, &text->advice);
     else
         rk_buf_add_text(&text->advice, usual_advice(members));
 }

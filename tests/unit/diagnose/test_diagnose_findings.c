@@ -203,6 +203,21 @@ static void a_smaller_batch_for_each_full_one_may_be_the_last(void **state) {
     expect_in(explanation.items[1].advice, "If these are two sets of data");
 }
 
+// Rows of padding would change the statistics of the batch.
+static void a_batch_that_is_normalized_is_not_padded(void **state) {
+    fixture *f = *state;
+    ask(f, "torch_norm", 1);
+    ask(f, "torch_norm", 2);
+    execute(f, 4, 0);
+    explain(f);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "Do not pad");
+    RK_AUTO(rk_buf) text = {0};
+    rk_advise_on_sizes(&explanation.items[1], 9, &text);
+    expect_in(rk_buf_text(&text), "Use batches of one size");
+    expect_not_in(rk_buf_text(&text), "buckets");
+}
+
 static void a_small_batch_of_many_steps_is_no_last_batch(void **state) {
     ask_for_two_batches(*state, 3, 30);
     expect_in(explanation.items[1].advice, "Otherwise pad this input to one size");
@@ -591,7 +606,8 @@ static void an_optional_input_is_no_sum(void **state) {
     explain_two(*state, "torch_key");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "with a neutral value where there is none");
-    expect_not_in(explanation.items[1].advice, "mask"); // inputs have no names
+    expect_not_in(explanation.items[1].advice, "mask");    // inputs have no names
+    expect_not_in(explanation.items[1].advice, "such as"); // what the input is for is not known
     expect_not_in(explanation.items[1].advice, "Adam");
     expect_in(explanation.hidden_branch.evidence,
               "jit_step has the additional input parameter 1: tensor<8xf32>");
@@ -1473,6 +1489,7 @@ int main(void) {
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),
         TEST(a_smaller_batch_for_each_full_one_may_be_the_last),
+        TEST(a_batch_that_is_normalized_is_not_padded),
         TEST(a_small_batch_of_many_steps_is_no_last_batch),
         TEST(a_batch_of_keras_is_not_padded),
         TEST(shapes_that_differ_much_are_not_padded),
