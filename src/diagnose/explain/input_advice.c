@@ -230,13 +230,9 @@ static const char *torch_advice(const rk_explained *item) {
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
                "tensors in each step.";
-    return "One program has an input that another one does not have: they are two parts of the "
-           "job, such as training and evaluation; or the input is optional; or the first call of a "
-           "loop makes the value itself, such as a state of zeros; or a tensor of an earlier step, "
-           "such as its prediction, still exists at torch_xla.sync() and is computed with the next "
-           "step (del removes it). If this is intended, there is nothing to fix: each is compiled "
-           "once and stored. Otherwise always pass the input, with a neutral value where there is "
-           "none.";
+    return "One of the two graphs takes an input that the other one does not take. Each graph is "
+           "compiled once and stored. If the two are meant to be one, always pass the input, with "
+           "a neutral value where there is none.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
