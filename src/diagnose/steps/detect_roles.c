@@ -197,15 +197,31 @@ static bool is_in_current(const rk_step_detector *r, const rk_step_detector_prog
     return false;
 }
 
+// Returns whether two programs get and return the same state, and are unrolled over sequences of
+// different lengths. Two models may have equal states, too. But their updates, if they are so
+// large, also get the parameters of the other model, or have equally many operations.
+static bool is_of_other_length(const rk_step_detector_program *a,
+                               const rk_step_detector_program *b) {
+    uint64_t less = a->operations < b->operations ? a->operations : b->operations;
+    return a->inputs == b->inputs && a->carried == b->carried &&
+           a->carried_types == b->carried_types && a->carried_set == b->carried_set &&
+           a->carried_bytes == b->carried_bytes && gets_only_state(a) && gets_only_state(b) &&
+           less >= UNROLLED_EACH * (uint64_t)a->carried &&
+           distance_of(a->operations, b->operations) >= a->carried;
+}
+
 // Compares versions of a step as one program, as soon as one of them was executed twice in a row.
-// The updates of two models may be as similar as versions, but they alternate.
+// The updates of two models may be as similar as versions, but they alternate. (Sequences of two
+// lengths may alternate, too.)
 static void merge_versions(rk_step_detector *r) {
     for (uint32_t i = 0; i < r->program_capacity; i++) {
         rk_step_detector_program *program = &r->programs[i];
         if (program->version_of == 0)
             continue;
         const rk_step_detector_program *other = &r->programs[program->version_of - 1];
-        if ((!program->is_repeated && !other->is_repeated) || is_in_current(r, program))
+        bool may_alternate = is_of_other_length(program, other);
+        if ((!program->is_repeated && !other->is_repeated && !may_alternate) ||
+            is_in_current(r, program))
             continue;
         program->token = other->token;
         program->is_repeated |= other->is_repeated;
