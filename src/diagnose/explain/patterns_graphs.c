@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "diagnose/explain/graphs_internal.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -17,25 +18,7 @@ enum {
 #define VERSION_SIMILARITY 0.75
 #define VERSION_RESULTS    0.8
 
-// A graph that a process executed.
-typedef struct graph {
-    const rk_known *known;
-    const rk_explained *item; // its compilation in this process; NULL: it was loaded
-    uint64_t executions;
-    const rk_run_compile *request; // the first one in this process; NULL: unknown
-    size_t group;                  // index of one of its versions
-} graph;
-
-typedef struct graphs {
-    graph *items; // owned
-    size_t count;
-    uint64_t steps;
-    bool is_guess;            // step detection found no steps
-    double executions, reads; // in each step
-    size_t parts;             // groups that recur in the steps
-} graphs;
-
-static void graphs_cleanup(graphs *list) {
+static void rk_graphs_cleanup(rk_graphs *list) {
     rk_free(list->items);
 }
 
@@ -61,7 +44,7 @@ static const rk_run_compile *first_request(const rk_run_model *run, size_t proce
 }
 
 // Collects the executed graphs of the process, with their last counts.
-static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs) {
+static rk_err *collect(const rk_explainer *e, size_t process, rk_graphs *out_graphs) {
     const rk_run_model *run = e->run;
     out_graphs->items = rk_calloc(run->executed_count + 1, sizeof *out_graphs->items);
     if (!out_graphs->items)
@@ -75,7 +58,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs
             continue;
         while (at < out_graphs->count && out_graphs->items[at].known != known)
             at++;
-        out_graphs->items[at] = (graph){
+        out_graphs->items[at] = (rk_graph){
             .known = known,
             .item = compilation_of(e, process, executed->key),
             .executions = executed->executions,
@@ -89,14 +72,14 @@ static rk_err *collect(const rk_explainer *e, size_t process, graphs *out_graphs
 
 // Groups.
 
-static uint64_t count_executions(const graphs *list, size_t group) {
+static uint64_t count_executions(const rk_graphs *list, size_t group) {
     uint64_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         count += list->items[i].group == group ? list->items[i].executions : 0;
     return count;
 }
 
-static void join(graphs *list, size_t a, size_t b) {
+static void join(rk_graphs *list, size_t a, size_t b) {
     size_t from = list->items[a].group, to = list->items[b].group;
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].group == from)
@@ -104,7 +87,7 @@ static void join(graphs *list, size_t a, size_t b) {
 }
 
 // The graph of the same process that graph `at` was compared with; `count` if there is none.
-static size_t compared_with(const graphs *list, size_t at) {
+static size_t compared_with(const rk_graphs *list, size_t at) {
     const rk_explained *item = list->items[at].item;
     size_t i = 0;
     while (i < list->count && !(item && item->nearest_of && list->items[i].known == item->nearest))
@@ -120,7 +103,7 @@ static bool is_open(const rk_explained *item) {
            (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
 }
 
-static void join_versions(graphs *list, bool open) {
+static void join_versions(rk_graphs *list, bool open) {
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
         if (other < list->count && is_open(list->items[i].item) == open)
@@ -138,7 +121,7 @@ static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both
 
 // Joins graphs that were not compared with another graph of this process: they were loaded, or
 // compared with an earlier run.
-static void join_uncompared(graphs *list) {
+static void join_uncompared(rk_graphs *list) {
     for (size_t i = 0; i < list->count; i++)
         for (size_t k = 0; k < i; k++)
             if (compared_with(list, i) == list->count && compared_with(list, k) == list->count &&
@@ -147,24 +130,24 @@ static void join_uncompared(graphs *list) {
                 join(list, i, k);
 }
 
-static bool recurs(const graphs *list, size_t at) {
+bool rk_graphs_recur(const rk_graphs *list, size_t at) {
     return 4 * count_executions(list, list->items[at].group) >= 3 * list->steps;
 }
 
 // Returns whether graph `at` and the graph that it was compared with are parts of one step: both
 // recur in every step, and they do or return different things.
-static bool are_parts(const graphs *list, size_t at, size_t other) {
-    const graph *one = &list->items[at], *before = &list->items[other];
-    return one->group != before->group && is_open(one->item) && recurs(list, at) &&
-           recurs(list, other) &&
+static bool are_parts(const rk_graphs *list, size_t at, size_t other) {
+    const rk_graph *one = &list->items[at], *before = &list->items[other];
+    return one->group != before->group && is_open(one->item) && rk_graphs_recur(list, at) &&
+           rk_graphs_recur(list, other) &&
            (one->item->similarity < VERSION_SIMILARITY ||
             rk_same_results(&one->known->sketch, &before->known->sketch) < VERSION_RESULTS);
 }
 
 // Returns whether only the first step executed the graph that graph `at` was compared with. Later
 // steps take as inputs what the first one created, in other views.
-static bool is_of_first_step(const graphs *list, size_t at, size_t other) {
-    const graph *one = &list->items[at], *before = &list->items[other];
+static bool is_of_first_step(const rk_graphs *list, size_t at, size_t other) {
+    const rk_graph *one = &list->items[at], *before = &list->items[other];
     return before->executions == 1 && 2 * one->executions >= list->steps &&
            one->executions >= STEPS_MIN && before->request && before->request->has_executions &&
            (double)before->request->executions < list->executions && !one->item->accumulates;
@@ -172,7 +155,7 @@ static bool is_of_first_step(const graphs *list, size_t at, size_t other) {
 
 // Steps.
 
-static uint64_t largest_group(const graphs *list) {
+static uint64_t largest_group(const rk_graphs *list) {
     uint64_t most = 0;
     for (size_t i = 0; i < list->count; i++) {
         uint64_t count = count_executions(list, i);
@@ -184,7 +167,7 @@ static uint64_t largest_group(const graphs *list) {
 // The number of steps, if step detection found none: a counter makes every program a new one. The
 // group with the fewest executions is executed once in each step. Totals do not show this, so it
 // only serves to see which graphs are no versions of each other.
-static uint64_t guess_steps(const graphs *list) {
+static uint64_t guess_steps(const rk_graphs *list) {
     uint64_t most = largest_group(list), fewest = most;
     for (size_t i = 0; i < list->count; i++) {
         uint64_t count = count_executions(list, i);
@@ -194,7 +177,7 @@ static uint64_t guess_steps(const graphs *list) {
     return fewest;
 }
 
-static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
+static rk_err *count_steps(const rk_process_steps *steps, rk_graphs *list) {
     list->steps = steps->count;
     // If no program repeats, step detection may have counted each execution as a step. A few steps
     // may have executed versions that are not joined yet.
@@ -214,7 +197,7 @@ static rk_err *count_steps(const rk_process_steps *steps, graphs *list) {
 }
 
 // Joins all versions, and counts what recurs in the steps.
-static rk_err *sum_up(graphs *list, const rk_process_steps *steps) {
+static rk_err *sum_up(rk_graphs *list, const rk_process_steps *steps) {
     uint64_t executions = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t other = compared_with(list, i);
@@ -237,7 +220,7 @@ static rk_err *sum_up(graphs *list, const rk_process_steps *steps) {
 
 // Returns whether a graph that is not a read follows graph `at` in the first step, with at most
 // other reads in between. So the read is not the last operation of the step.
-static bool is_followed(const graphs *list, size_t at) {
+static bool is_followed(const rk_graphs *list, size_t at) {
     const rk_run_compile *from = list->items[at].request, *next = NULL;
     uint64_t reads = 1;
     for (size_t i = 0; from && i < list->count; i++) {
@@ -253,9 +236,10 @@ static bool is_followed(const graphs *list, size_t at) {
 }
 
 // Returns whether reads cut the step: a number is read in every step, before the step goes on.
-static bool is_cut_by_reads(const graphs *list) {
+static bool is_cut_by_reads(const rk_graphs *list) {
     for (size_t i = 0; i < list->count; i++)
-        if (rk_is_read(&list->items[i].known->sketch) && recurs(list, i) && is_followed(list, i))
+        if (rk_is_read(&list->items[i].known->sketch) && rk_graphs_recur(list, i) &&
+            is_followed(list, i))
             return true;
     return false;
 }
@@ -263,115 +247,15 @@ static bool is_cut_by_reads(const graphs *list) {
 // Parts of different kinds of steps are no parts of one step, so the number of programs executed in
 // a step must reach the same minimum. A sample after some steps may recur as often as the steps:
 // then a read that cuts each step shows the pieces.
-static bool is_in_pieces(const graphs *list) {
+static bool is_in_pieces(const rk_graphs *list) {
     double executions = list->executions + 0.5;
     return (list->parts >= PARTS_MIN && executions >= (double)PARTS_MIN) ||
            (list->parts > 1 && executions >= 2 && is_cut_by_reads(list));
 }
 
-// The place.
-
-// The part with the most operations: a step in one piece compiles it, too. NULL if nothing recurs.
-static const graph *largest_part(const graphs *list) {
-    const graph *largest = NULL;
-    for (size_t i = 0; i < list->count; i++)
-        if (recurs(list, i) &&
-            (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
-            largest = &list->items[i];
-    return largest;
-}
-
-// The part to begin with: of the parts that end in a read, the one with the most operations,
-// because it costs the most. If only the largest part ends in a read, or none does, the smallest
-// part.
-static const graph *find_cut(const graphs *list, const graph *largest) {
-    const graph *best = NULL;
-    for (size_t i = 0; i < list->count; i++) {
-        const graph *one = &list->items[i];
-        bool reads = rk_is_read(&one->known->sketch) && one != largest,
-             best_reads = best && rk_is_read(&best->known->sketch) && best != largest;
-        uint32_t count = one->known->sketch.op_count;
-        if (!recurs(list, i))
-            continue;
-        if (!best || (reads && !best_reads) ||
-            (reads == best_reads &&
-             (reads ? count > best->known->sketch.op_count : count < best->known->sketch.op_count)))
-            best = one;
-    }
-    return best;
-}
-
-static bool leads_to(const rk_path *lines, const rk_source *line) {
-    for (uint32_t i = 0; i < lines->count; i++)
-        if (rk_source_same_line(&lines->frames[i], line))
-            return true;
-    return false;
-}
-
-// How many of the innermost lines of a path also lead to operations of the program.
-static rk_err *share_lines(const rk_explainer *e, const graph *with, const rk_path *of,
-                           uint32_t *out_shared) {
-    enum { ITEMS_LOOKED_AT = 4096 };
-    RK_AUTO(rk_loaded) loaded = {0};
-    bool found[RK_PATH_MAX] = {false};
-    rk_path other;
-    *out_shared = 0;
-    RK_TRY(rk_corpus_open(e->corpus, with->known, &loaded));
-    if (!loaded.loaded || !loaded.index.entry)
-        return NULL;
-    const rk_program_index_function *entry = &loaded.index.functions[loaded.index.entry];
-    for (uint32_t i = 0; i < entry->count && i < ITEMS_LOOKED_AT; i++) {
-        rk_path_read(loaded.index.model, loaded.index.items[entry->first + i].op, RK_FILE_USER,
-                     &other);
-        for (uint32_t k = 0; k < of->count; k++)
-            found[k] = found[k] || leads_to(&other, &of->frames[k]);
-    }
-    while (*out_shared < of->count && found[*out_shared])
-        (*out_shared)++;
-    return NULL;
-}
-
-// Where a step is cut.
-typedef struct cut_place {
-    char *file; // owned; NULL: unknown
-    uint32_t line;
-    uint32_t call; // the line of the step that calls a function around `line`; 0: none
-} cut_place;
-
-static void cut_place_cleanup(cut_place *place) {
-    rk_free(place->file);
-}
-
-// The line that makes a result of the graph that was cut. If the largest part has operations of
-// this line, too, a function calculates numbers for several lines: then `call` is the innermost
-// line that leads to the result and to no operation of the largest part.
-static rk_err *find_place(const rk_explainer *e, const graphs *list, cut_place *out) {
-    const graph *largest = largest_part(list), *cut = largest ? find_cut(list, largest) : NULL;
-    RK_AUTO(rk_loaded) loaded = {0};
-    rk_source place;
-    rk_path lines;
-    uint32_t shared = 0;
-    if (!cut)
-        return NULL;
-    RK_TRY(rk_corpus_open(e->corpus, cut->known, &loaded));
-    for (uint32_t i = 0; loaded.loaded && i < loaded.index.result_count; i++) {
-        uint32_t op = loaded.index.producer[loaded.index.results[i]];
-        if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place))
-            continue;
-        rk_path_read(loaded.index.model, op, RK_FILE_USER, &lines);
-        if (largest != cut)
-            RK_TRY(share_lines(e, largest, &lines, &shared));
-        if (shared && shared < lines.count)
-            out->call = lines.frames[shared].line;
-        out->line = place.line;
-        return rk_difference_text(place.file, &out->file);
-    }
-    return NULL;
-}
-
 // The pattern.
 
-static void describe(const graphs *list, const cut_place *place, rk_pattern_text *text) {
+static void describe(const rk_graphs *list, const rk_cut_place *place, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
     if (list->reads >= 0.5)
@@ -381,6 +265,12 @@ static void describe(const graphs *list, const cut_place *place, rk_pattern_text
                           "; the costliest number is calculated on the line shown, in the call on "
                           "line %u",
                           place->call);
+    else if (place->is_backward)
+        rk_buf_add_text(&text->summary, "; a cut is inside of the call on the line shown, which "
+                                        "computes the gradients");
+    else if (place->is_read)
+        rk_buf_add_text(&text->summary, "; a number that is read is calculated on the line shown, "
+                                        "and read there or on a later line");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph: keep the numbers on the device (torch.where instead of if), read "
@@ -391,10 +281,10 @@ static void describe(const graphs *list, const cut_place *place, rk_pattern_text
 
 // Returns whether the graph is a read that was compared with a program of another purpose: with one
 // that reads nothing, or with one of an earlier run that this run executes as well.
-static bool is_new_read(const graphs *list, size_t at) {
+static bool is_new_read(const rk_graphs *list, size_t at) {
     const rk_explained *item = list->items[at].item;
     if (!item || !item->nearest || !item->nearest->has_sketch || !is_open(item) ||
-        !rk_is_read(&list->items[at].known->sketch) || !recurs(list, at))
+        !rk_is_read(&list->items[at].known->sketch) || !rk_graphs_recur(list, at))
         return false;
     if (!rk_is_read(&item->nearest->sketch))
         return true;
@@ -406,7 +296,7 @@ static bool is_new_read(const graphs *list, size_t at) {
 
 // Returns whether graph `at` replaces one of the first step for no known reason. (An optimizer's
 // state is one.)
-static bool replaces_first(const graphs *list, size_t at, size_t other) {
+static bool replaces_first(const rk_graphs *list, size_t at, size_t other) {
     const rk_explained *item = list->items[at].item;
     return is_of_first_step(list, at, other) &&
            !(item->cause == RK_CAUSE_PARAMETERS && rk_explain_takes_what_was_zero(item));
@@ -415,8 +305,8 @@ static bool replaces_first(const graphs *list, size_t at, size_t other) {
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the other parts than the largest one, if no other cause explains them.
-static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *members) {
-    const graph *largest = largest_part(list);
+static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members) {
+    const rk_graph *largest = rk_graphs_largest_part(list);
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
@@ -427,7 +317,7 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
     }
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
-        if (item && item->cause == RK_CAUSE_FIRST && recurs(list, i) &&
+        if (item && item->cause == RK_CAUSE_FIRST && rk_graphs_recur(list, i) &&
             list->items[i].group != largest->group)
             RK_TRY(rk_members_add(members, item));
     }
@@ -436,10 +326,10 @@ static rk_err *take_parts(rk_explainer *e, const graphs *list, rk_members *membe
 
 rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_process_steps *steps,
                                 bool *out_found) {
-    RK_AUTO(graphs) list = {0};
+    RK_AUTO(rk_graphs) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    __attribute__((cleanup(cut_place_cleanup))) cut_place place = {.file = NULL};
+    RK_AUTO(rk_cut_place) place = {.file = NULL};
     RK_TRY(collect(e, process, &list));
     if (!list.count)
         return NULL;
@@ -455,7 +345,7 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_proces
     if (list.is_guess)
         return NULL;
     *out_found = true;
-    RK_TRY(find_place(e, &list, &place));
+    RK_TRY(rk_graphs_find_place(e, &list, &place));
     describe(&list, &place, &text);
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place.file, place.line));

@@ -70,6 +70,25 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_int_equal(explanation.patterns[0].line, 7);
     assert_int_equal(explanation.patterns[0].member_count, 1); // without the largest part
     assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
+    assert_non_null(strstr(explanation.patterns[0].summary, "and read there or on a later line"));
+}
+
+// The gradients of the second half are computed after a cut. Their operations have no lines.
+static void a_cut_among_the_gradients_has_the_line_that_computes_them(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_backward", 1, 5, 2, 5);
+    rk_run_compile *request = ask(f, "torch_backward", 3);
+    executed[2] = (rk_run_executed){.executions = 5};
+    memcpy(executed[2].key, request->key, sizeof executed[2].key);
+    request->executions = 2;
+    request->has_executions = true;
+    f->run.model.executed_count = 3;
+    f->run.processes[0].counts.executions = steps[0].steps.executions = 15;
+    explain_prepared(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+    assert_int_equal(explanation.patterns[0].line, 19);
+    assert_non_null(strstr(explanation.patterns[0].summary, "which computes the gradients"));
 }
 
 // The function that calculates the number is called for other numbers, too.
@@ -325,6 +344,7 @@ static void random_initial_values_have_a_cause(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_read_that_cuts_the_step_is_found),
+        TEST(a_cut_among_the_gradients_has_the_line_that_computes_them),
         TEST(the_call_of_a_function_that_calculates_a_number_is_named),
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
         TEST(a_read_now_and_then_is_no_part_of_the_step),

@@ -1,0 +1,167 @@
+// Finds the line of the user's source where a step of PyTorch/XLA is cut.
+#include "base/alloc.h"
+#include "diagnose/explain/graphs_internal.h"
+#include "diagnose/explain/operations_internal.h"
+
+void rk_cut_place_cleanup(rk_cut_place *place) {
+    rk_free(place->file);
+}
+
+const rk_graph *rk_graphs_largest_part(const rk_graphs *list) {
+    const rk_graph *largest = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (rk_graphs_recur(list, i) &&
+            (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
+            largest = &list->items[i];
+    return largest;
+}
+
+// The part to begin with: of the parts that end in a read, the one with the most operations,
+// because it costs the most. If only the largest part ends in a read, or none does, the smallest
+// part.
+static const rk_graph *find_cut(const rk_graphs *list, const rk_graph *largest) {
+    const rk_graph *best = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_graph *one = &list->items[i];
+        bool reads = rk_is_read(&one->known->sketch) && one != largest,
+             best_reads = best && rk_is_read(&best->known->sketch) && best != largest;
+        uint32_t count = one->known->sketch.op_count;
+        if (!rk_graphs_recur(list, i))
+            continue;
+        if (!best || (reads && !best_reads) ||
+            (reads == best_reads &&
+             (reads ? count > best->known->sketch.op_count : count < best->known->sketch.op_count)))
+            best = one;
+    }
+    return best;
+}
+
+static bool leads_to(const rk_path *lines, const rk_source *line) {
+    for (uint32_t i = 0; i < lines->count; i++)
+        if (rk_source_same_line(&lines->frames[i], line))
+            return true;
+    return false;
+}
+
+// How many of the innermost lines of a path also lead to operations of the program.
+static rk_err *share_lines(const rk_explainer *e, const rk_graph *with, const rk_path *of,
+                           uint32_t *out_shared) {
+    enum { ITEMS_LOOKED_AT = 4096 };
+    RK_AUTO(rk_loaded) loaded = {0};
+    bool found[RK_PATH_MAX] = {false};
+    rk_path other;
+    *out_shared = 0;
+    RK_TRY(rk_corpus_open(e->corpus, with->known, &loaded));
+    if (!loaded.loaded || !loaded.index.entry)
+        return NULL;
+    const rk_program_index_function *entry = &loaded.index.functions[loaded.index.entry];
+    for (uint32_t i = 0; i < entry->count && i < ITEMS_LOOKED_AT; i++) {
+        rk_path_read(loaded.index.model, loaded.index.items[entry->first + i].op, RK_FILE_USER,
+                     &other);
+        for (uint32_t k = 0; k < of->count; k++)
+            found[k] = found[k] || leads_to(&other, &of->frames[k]);
+    }
+    while (*out_shared < of->count && found[*out_shared])
+        (*out_shared)++;
+    return NULL;
+}
+
+// Finds the line of the user that computes gradients in a program, by the gradient that it begins
+// with. (Operations of gradients have no lines, because Python does not call them.) The last line,
+// if there are several.
+static bool find_backward(const rk_program_index *index, rk_source *out_place) {
+    static const char file[] = "torch/autograd/__init__.py";
+    bool found = false;
+    // The gradient that a loss begins with is a constant, so it is no item of the index.
+    for (uint32_t op = 0; op < index->model->ops.count; op++) {
+        rk_path path;
+        rk_path_read(index->model, op, RK_FILE_FRAMEWORK, &path);
+        for (uint32_t k = 0; k < path.count; k++)
+            if (rk_span_is(path.frames[k].function, "_make_grads") &&
+                rk_span_is(rk_file_installed_part(path.frames[k].file), file) &&
+                rk_program_index_source(index, op, out_place)) {
+                found = true;
+                break;
+            }
+    }
+    return found;
+}
+
+// Returns whether most operations of a program have no line, as operations of gradients have none.
+static bool is_of_gradients(const rk_program_index *index) {
+    const rk_program_index_function *entry = &index->functions[index->entry];
+    uint32_t without = 0;
+    rk_source place;
+    for (uint32_t i = 0; i < entry->count; i++)
+        without += !rk_program_index_source(index, index->items[entry->first + i].op, &place);
+    return 2 * without > entry->count;
+}
+
+// Finds the line of the user that computes gradients, if the step is cut inside: a part of the step
+// computes gradients, and no gradient begins there. Unknown if several lines compute gradients.
+static rk_err *find_backward_of_step(const rk_explainer *e, const rk_graphs *list,
+                                     rk_cut_place *out) {
+    bool goes_on = false, is_one = true;
+    for (size_t i = 0; i < list->count; i++) {
+        RK_AUTO(rk_loaded) loaded = {0};
+        rk_source place;
+        if (!rk_graphs_recur(list, i))
+            continue;
+        RK_TRY(rk_corpus_open(e->corpus, list->items[i].known, &loaded));
+        if (!loaded.loaded || !loaded.index.entry)
+            continue;
+        if (!find_backward(&loaded.index, &place)) {
+            goes_on |= is_of_gradients(&loaded.index);
+            continue;
+        }
+        is_one &= !out->file || (out->line == place.line && rk_span_is(place.file, out->file));
+        if (!out->file) {
+            out->line = place.line;
+            RK_TRY(rk_difference_text(place.file, &out->file));
+        }
+    }
+    out->is_backward = out->file && goes_on && is_one;
+    if (!out->is_backward) {
+        rk_cut_place_cleanup(out);
+        *out = (rk_cut_place){.file = NULL};
+    }
+    return NULL;
+}
+
+rk_err *rk_graphs_find_place(const rk_explainer *e, const rk_graphs *list, rk_cut_place *out) {
+    const rk_graph *largest = rk_graphs_largest_part(list),
+                   *cut = largest ? find_cut(list, largest) : NULL;
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_source place;
+    rk_path lines;
+    uint32_t shared = 0;
+    bool looked = false;
+    if (!cut)
+        return NULL;
+    RK_TRY(rk_corpus_open(e->corpus, cut->known, &loaded));
+    for (uint32_t i = 0; loaded.loaded && i < loaded.index.result_count; i++) {
+        uint32_t op = loaded.index.producer[loaded.index.results[i]];
+        if (op == RK_NO_ID)
+            continue;
+        if (!rk_program_index_source(&loaded.index, op, &place)) {
+            // A constant and an input have no line, either.
+            if (looked || loaded.index.item_of_op[op] == RK_NO_ID ||
+                loaded.index.parameter[loaded.index.results[i]] != RK_NO_ID)
+                continue;
+            looked = true;
+            RK_TRY(find_backward_of_step(e, list, out));
+            if (out->file)
+                return NULL;
+            continue;
+        }
+        rk_path_read(loaded.index.model, op, RK_FILE_USER, &lines);
+        if (largest != cut)
+            RK_TRY(share_lines(e, largest, &lines, &shared));
+        if (shared && shared < lines.count)
+            out->call = lines.frames[shared].line;
+        out->line = place.line;
+        out->is_read = rk_is_read(&cut->known->sketch);
+        return rk_difference_text(place.file, &out->file);
+    }
+    return NULL;
+}
