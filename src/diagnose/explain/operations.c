@@ -139,6 +139,10 @@ bool rk_is_read(const rk_sketch *sketch) {
     return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
 }
 
+bool rk_is_check(const rk_sketch *sketch) {
+    return rk_is_read(sketch) && strcmp(sketch->results[0].type, "tensor<pred>") == 0;
+}
+
 static bool has_kind(const rk_sketch *sketch, uint64_t kind) {
     for (uint32_t i = 0; i < sketch->kind_count; i++)
         if (sketch->kinds[i].hash == (uint32_t)kind)

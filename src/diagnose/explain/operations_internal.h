@@ -24,6 +24,10 @@ RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 // number.
 RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
 
+// Returns whether such a graph returns true or false: Python checks a condition on the device
+// (if, while, assert).
+RK_HIDDEN bool rk_is_check(const rk_sketch *sketch);
+
 // Returns whether a program normalizes with the statistics of the batch (BatchNorm in training).
 RK_HIDDEN bool rk_uses_statistics_of_batch(const rk_sketch *sketch);
 

@@ -165,6 +165,12 @@ static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earl
            have_other_arguments(earlier, later) || are_other_primitives(&diff->list, later);
 }
 
+// Returns whether two graphs check conditions with other operations. Each graph returns only true
+// or false, and the check is a part of it.
+static bool are_other_checks(const rk_sketch *a, const rk_sketch *b) {
+    return rk_is_check(a) && rk_is_check(b) && !rk_have_same_kinds(a, b);
+}
+
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
                           const rk_explained *item) {
     bool parameters = diff->cause == RK_CAUSE_PARAMETERS, torch = rk_explained_is_torch(item);
@@ -179,6 +185,8 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
     if (torch && (parameters || shape || structure) && return_other_values(diff, a, b))
         return true;
     if (torch && structure && diff->returns_other_line) // a loss and an accuracy are read
+        return true;
+    if (torch && (parameters || structure) && are_other_checks(a, b))
         return true;
     if (!parameters && !shape)
         return false;

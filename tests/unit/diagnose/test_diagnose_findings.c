@@ -815,6 +815,21 @@ static void rows_of_padding_change_the_statistics(void **state) {
     expect_not_in(explanation.items[1].advice, "mask the padding");
 }
 
+// Two conditions, each of which is checked in some steps. The check is a part of the graph.
+static void another_condition_is_no_version(void **state) {
+    explain_two(*state, "torch_checks");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+}
+
+// A loop until a condition holds: its graphs grow all the same.
+static void checks_that_wait_for_a_value_are_graphs_that_grow(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "torch_until", i);
+    explain(*state);
+    assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
+}
+
 // A loss and an accuracy.
 static void two_reads_on_two_lines_are_no_versions(void **state) {
     explain_two(*state, "torch_reads");
@@ -1565,6 +1580,8 @@ int main(void) {
         TEST(what_nothing_executed_is_a_part_of_the_next_step),
         TEST(a_number_in_the_place_of_a_tensor_has_another_type),
         TEST(rows_of_padding_change_the_statistics),
+        TEST(another_condition_is_no_version),
+        TEST(checks_that_wait_for_a_value_are_graphs_that_grow),
         TEST(two_reads_on_two_lines_are_no_versions),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
