@@ -154,6 +154,11 @@ RK_HIDDEN rk_step_detector_program *rk_step_detector_learn(rk_step_detector *r,
 // state. So none of them is a micro-step of the other, which gets parameters and gradients.
 RK_HIDDEN bool rk_step_detector_are_whole_steps(const rk_step_detector_program *a,
                                                 const rk_step_detector_program *b);
+// Returns whether a program does what a whole step does, and more: it returns a state with all
+// types of that step, and has more operations. For example the first update after a rollout, which
+// also computes what the rollout left open.
+RK_HIDDEN bool rk_step_detector_does_more(const rk_step_detector_program *program,
+                                          const rk_step_detector_program *step);
 // Notes that the program is executed twice in a row.
 RK_HIDDEN void rk_step_detector_note_repetition(rk_step_detector *r, uint32_t program);
 // Returns the number of a gap of this length; UINT32_MAX if it is too short to count.

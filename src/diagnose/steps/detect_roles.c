@@ -89,6 +89,15 @@ bool rk_step_detector_are_whole_steps(const rk_step_detector_program *a,
            gets_only_state(a) && gets_only_state(b) && has_similar_types(a, b);
 }
 
+bool rk_step_detector_does_more(const rk_step_detector_program *program,
+                                const rk_step_detector_program *step) {
+    return step->carried >= VERSION_CARRIED_MIN && step->carried_bytes > 0 && step->carried_set &&
+           gets_only_state(step) && program->carried >= step->carried &&
+           program->carried_bytes >= step->carried_bytes &&
+           program->operations >= step->operations &&
+           (program->carried_set & step->carried_set) == step->carried_set;
+}
+
 // Returns whether two programs get and return the same state, except for some scalars. The
 // operations may differ: one of them computes more values for a log line, or has a shorter
 // sequence. Or one computes a tensor of the step before, too, and gets an input for it.

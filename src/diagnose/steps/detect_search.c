@@ -287,7 +287,8 @@ static bool is_another_step(const rk_step_detector *r, const rk_step_detector_pr
     for (uint32_t i = 0; i < r->program_capacity && program->is_numbered && !p->by_name; i++) {
         const rk_step_detector_program *other = &r->programs[i];
         if (other->carried == p->carried && other->name != 0 && other != program &&
-            rk_step_detector_are_whole_steps(other, program))
+            (rk_step_detector_are_whole_steps(other, program) ||
+             rk_step_detector_does_more(program, other)))
             return true;
     }
     return false;

@@ -17,7 +17,7 @@ enum {
     EXECUTIONS_MAX = 4096,
     WARM_STEPS = 20,
     ANSWERS_MAX = 2,
-    RECORDINGS = 121,
+    RECORDINGS = 122,
 };
 
 typedef struct loop {
