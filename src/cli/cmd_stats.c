@@ -180,8 +180,8 @@ static void print_counters(const rk_run_model *run, const rk_run_totals *totals,
                   "hits compiled once more, in the background");
     if (totals->verify_ns > 0)
         add(&table, "verifying time", rk_text_seconds(totals->verify_ns).text, RK_STYLE_NONE, "");
-    add(&table, "saved", rk_text_seconds(totals->saved_ns).text,
-        totals->saved_ns > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE, "");
+    if (totals->saved_ns > 0)
+        add(&table, "saved", rk_text_seconds(totals->saved_ns).text, RK_STYLE_GOOD, "");
     add_executions(&table, run, steps, counts);
     if (steps)
         add_steps(&table, steps, counts->executions);

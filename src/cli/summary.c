@@ -80,10 +80,12 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
         add_warnings(totals, out);
         return;
     }
+    uint64_t again = rk_run_count_again(model);
     add_count(out, totals->programs, totals->programs == 1 ? "program" : "programs");
     rk_buf_add_text(out, ", ");
-    add_count(out, totals->hits, "loaded, ");
+    add_count(out, totals->hits > again ? totals->hits - again : 0, "loaded, ");
     add_compiled(out, model, totals);
+    add_if_any(out, again, "requested again");
     add_if_any(out, totals->preloaded, "prefetched");
     add_if_any(out, totals->bypassed, "bypassed");
     add_if_any(out, totals->refused, "refused");
@@ -94,7 +96,7 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_if_any(out, totals->verify_differences,
                totals->verify_differences == 1 ? "differs from a new compilation"
                                                : "differ from a new compilation");
-    if (totals->hits > 0)
+    if (totals->saved_ns > 0)
         rk_buf_add_format(out, ", saved %s", rk_text_seconds(totals->saved_ns).text);
     add_warnings(totals, out);
 }

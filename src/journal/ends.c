@@ -97,3 +97,23 @@ uint64_t rk_run_count_repeated(const rk_run_model *model) {
                  was_compiled_before(model, &model->compiles[i]);
     return count;
 }
+
+// Returns whether the process of a hit requested the program before, and got it.
+static bool was_answered_before(const rk_run_model *model, const rk_run_compile *hit) {
+    for (size_t i = 0; i < model->compile_count; i++) {
+        const rk_run_compile *other = &model->compiles[i];
+        if (other->process == hit->process && other->seq < hit->seq && !other->failed &&
+            (other->compiled || other->outcome == RK_OUTCOME_HIT) &&
+            strcmp(other->key, hit->key) == 0)
+            return true;
+    }
+    return false;
+}
+
+uint64_t rk_run_count_again(const rk_run_model *model) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->compile_count; i++)
+        count += model->compiles[i].outcome == RK_OUTCOME_HIT &&
+                 was_answered_before(model, &model->compiles[i]);
+    return count;
+}

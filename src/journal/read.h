@@ -228,6 +228,10 @@ rk_run_failures rk_run_count_failed(const rk_run_model *model);
 
 // Returns how many hits were for a program that the same run had compiled earlier.
 uint64_t rk_run_count_repeated(const rk_run_model *model);
+
+// Returns how many hits were for a program that the same process had compiled or loaded earlier.
+uint64_t rk_run_count_again(const rk_run_model *model);
+
 // True if the executable of `compile` was not stored, because its process ended first.
 bool rk_run_is_lost(const rk_run_model *model, const rk_run_compile *compile);
 

@@ -1,5 +1,6 @@
 #include "cli/summary.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,31 @@ static void a_failed_compilation_compiled_nothing(void **state) {
     const rk_run_totals one = {.programs = 1, .misses = 1, .compiled = 1, .compile_ns = 1000 * MS};
     expect_summary(&model, &one,
                    "1 program, 0 loaded, 0 compiled, 1 failed to compile after 1.0 s");
+}
+
+// A program that a process requests twice is one program.
+static void repeated_requests_are_counted_apart(void **state) {
+    (void)state;
+    static char one[] = "one", two[] = "two";
+    rk_run_compile compiles[] = {
+        {.seq = 1, .compiled = true, .compile_ns = 3000 * MS},
+        {.seq = 2, .compiled = true, .compile_ns = 1000 * MS},
+        {.seq = 3, .outcome = RK_OUTCOME_HIT},
+    };
+    rk_run_model model = {.client_count = 1, .compiles = compiles, .compile_count = 3};
+    (void)snprintf(compiles[0].key, sizeof compiles[0].key, "%s", one);
+    (void)snprintf(compiles[1].key, sizeof compiles[1].key, "%s", two);
+    (void)snprintf(compiles[2].key, sizeof compiles[2].key, "%s", one);
+    rk_run_totals totals = {
+        .programs = 2, .hits = 1, .misses = 2, .compiled = 2, .compile_ns = 4000 * MS};
+    expect_summary(&model, &totals, "2 programs, 0 loaded, 2 compiled in 4.0 s, 1 requested again");
+    for (size_t i = 0; i < 2; i++) // the next start
+        compiles[i] = (rk_run_compile){.seq = i + 1, .outcome = RK_OUTCOME_HIT};
+    (void)snprintf(compiles[0].key, sizeof compiles[0].key, "%s", one);
+    (void)snprintf(compiles[1].key, sizeof compiles[1].key, "%s", two);
+    totals = (rk_run_totals){.programs = 2, .hits = 3, .saved_ns = 3900 * MS};
+    expect_summary(&model, &totals,
+                   "2 programs, 2 loaded, 0 compiled, 1 requested again, saved 3.9 s");
 }
 
 static void troubles_are_named_where_there_are_any(void **state) {
@@ -143,6 +169,7 @@ int main(void) {
         cmocka_unit_test(a_warm_run_says_what_it_saved),
         cmocka_unit_test(a_cold_run_says_what_it_cost),
         cmocka_unit_test(a_failed_compilation_compiled_nothing),
+        cmocka_unit_test(repeated_requests_are_counted_apart),
         cmocka_unit_test(troubles_are_named_where_there_are_any),
         cmocka_unit_test(no_plugin_is_said_to_be_none),
         cmocka_unit_test(a_plugin_without_a_client_is_named),
