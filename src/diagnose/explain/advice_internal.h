@@ -7,6 +7,10 @@
 RK_HIDDEN const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item);
 RK_HIDDEN const char *rk_advice_on_inputs(const rk_explained *item);
 
+// Returns the axis of an input that is the number of rows of a batch: jax.pmap has the devices
+// before it.
+RK_HIDDEN size_t rk_axis_of_rows(const rk_explained *item);
+
 // Returns whether the later program does all that the earlier one does, and more: a part of the
 // step that only some steps take; or the earlier one is a read in the middle of the step.
 RK_HIDDEN bool rk_does_more(const rk_explained *item);

@@ -202,30 +202,34 @@ static bool calls_another_function(const rk_explained *item) {
            added + removed >= CAUSES_MIN;
 }
 
-// The number of rows in the type; -1 if there is none.
-static int64_t rows_of(const char *type) {
+// The number of rows in the type, which are its axis `axis`; -1 if there is none.
+static int64_t rows_of(const char *type, size_t axis) {
     rk_dims dims;
-    return rk_parse_dims(type, &dims) ? dims.sizes[0] : -1;
+    return rk_parse_dims(type, &dims) && axis < dims.count ? dims.sizes[axis] : -1;
 }
 
 static bool is_on_line_of(const rk_difference *a, const rk_difference *b) {
     return a->line == b->line && rk_same_text(a->file, b->file);
 }
 
-// Returns whether two programs are versions of one function: one line calls both. All graphs of
+// Returns whether two programs are versions of one function: one line calls both. This line may
+// call the function for training and for evaluation, with other operations. All graphs of
 // PyTorch/XLA have one name, and a model's lines are in those of training and evaluation: there the
 // two were compared with each other, or with one program.
 static bool are_versions(const rk_explained *a, const rk_explained *b) {
+    const rk_sketch *one = &a->program->sketch, *other = &b->program->sketch;
     bool are_linked =
         a->nearest == b->nearest || a->nearest == b->program || b->nearest == a->program;
-    return rk_is_same_call(&a->program->sketch, &b->program->sketch) &&
-           (are_linked || !rk_explained_is_torch(a));
+    bool are_alike = !rk_explained_is_torch(a) &&
+                     (rk_same_operations(one, other) || rk_have_same_kinds(one, other));
+    return rk_is_same_call(one, other) && (are_linked || are_alike);
 }
 
 // Returns whether a third program of the same call has another number of rows than the item and the
 // program that it was compared with: the sizes are lengths of the data, and none is a last batch.
 static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
+    const size_t axis = rk_axis_of_rows(item);
     if (item->cause != RK_CAUSE_SHAPE || !head || !item->program || !item->program->has_sketch)
         return false;
     for (size_t i = 0; i < x->count; i++) {
@@ -236,8 +240,8 @@ static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
             !rk_explained_share_name(other, item) || !is_on_line_of(its, head) ||
             !are_versions(other, item))
             continue;
-        int64_t rows = rows_of(its->after);
-        if (rows >= 0 && rows != rows_of(head->after) && rows != rows_of(head->before))
+        int64_t rows = rows_of(its->after, axis);
+        if (rows >= 0 && rows != rows_of(head->after, axis) && rows != rows_of(head->before, axis))
             return true;
     }
     return false;

@@ -20,20 +20,28 @@ typedef struct rows {
     long long before, after;
 } rows;
 
+size_t rk_axis_of_rows(const rk_explained *item) {
+    if (!item->program || !item->program->has_sketch)
+        return 0;
+    rk_span module = rk_span_text(item->program->sketch.module);
+    return rk_is_name_of_pmap(rk_program_index_bare_name(module)) ? 1 : 0;
+}
+
 // Returns whether the number of rows is all that differs: one number for all inputs, or a multiple
 // of it, as that of the positions of an image. Gives the smallest.
 static bool differs_in_rows(const rk_explained *item, rows *out_rows) {
+    const size_t at = rk_axis_of_rows(item);
     *out_rows = (rows){0};
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         rk_dims before, after;
         size_t axis;
-        if (d->kind != RK_DIFFERENCE_SHAPE || !rk_only_axis(d->before, d->after, &axis) || axis ||
-            !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
-            (i && before.sizes[0] * out_rows->after != after.sizes[0] * out_rows->before))
+        if (d->kind != RK_DIFFERENCE_SHAPE || !rk_only_axis(d->before, d->after, &axis) ||
+            axis != at || !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
+            (i && before.sizes[at] * out_rows->after != after.sizes[at] * out_rows->before))
             return false;
-        if (!i || before.sizes[0] < out_rows->before)
-            *out_rows = (rows){before.sizes[0], after.sizes[0]};
+        if (!i || before.sizes[at] < out_rows->before)
+            *out_rows = (rows){before.sizes[at], after.sizes[at]};
     }
     return item->differences.cause_count > 0;
 }

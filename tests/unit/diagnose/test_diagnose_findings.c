@@ -99,6 +99,24 @@ static void sizes_that_vary_together_are_one_finding(void **state) {
               "mask of jit_step took 4 shapes: tensor<6x20xf32>, tensor<5x21xf32>");
 }
 
+// One line calls the function for training and for evaluation.
+static void each_of_two_sets_has_a_last_batch(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "sets", i);
+    explain(*state);
+    for (size_t i = 1; i < 4; i += 2) {
+        expect_cause(i, RK_CAUSE_SHAPE);
+        assert_ptr_equal(explanation.items[i].nearest_of, explanation.items[i - 1].compile);
+        expect_in(explanation.items[i].advice, "This looks like the last batch");
+    }
+}
+
+static void the_rows_of_a_mapped_function_come_after_the_devices(void **state) {
+    explain_two(*state, "shards");
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "This looks like the last batch");
+}
+
 // One selection of rows gives several operations the same sizes.
 static void operations_with_the_same_sizes_are_one_finding(void **state) {
     static char sine[] = "jit_sin", cosine[] = "jit_cos";
@@ -1496,6 +1514,8 @@ int main(void) {
         TEST(sizes_of_several_functions_are_no_family),
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
+        TEST(each_of_two_sets_has_a_last_batch),
+        TEST(the_rows_of_a_mapped_function_come_after_the_devices),
         TEST(iterations_that_wait_for_a_read_are_graphs_that_grow),
         TEST(equal_numbers_do_not_hide_the_rows),
         TEST(the_first_steps_of_two_models_are_two),
