@@ -161,6 +161,46 @@ static uint32_t first_operand(const rk_program_index *index, const rk_op *op) {
     return RK_NO_ID;
 }
 
+// The only operation that calls the function, as its one attribute with a name says; RK_NO_ID if
+// there are several.
+static uint32_t only_call_of(const rk_program_index *index, uint32_t function) {
+    const rk_program_index_function *of = &index->functions[function];
+    const rk_model *m = index->model;
+    for (uint32_t i = of->caller; i != RK_NO_ID && i < m->ops.count; i++) {
+        uint32_t callee = i == of->caller ? RK_NO_ID : rk_model_attr(m, &m->ops.items[i], "callee");
+        if (callee != RK_NO_ID && rk_span_equal(m->nodes.items[callee].bytes, of->name))
+            return RK_NO_ID;
+    }
+    bool calls =
+        of->caller != RK_NO_ID && rk_model_attr(m, &m->ops.items[of->caller], "callee") != RK_NO_ID;
+    return calls ? of->caller : RK_NO_ID;
+}
+
+// The value that is passed to a function as this operand of an operation inside. Returns the
+// operand itself if it is no argument of the function, or if the function is called several times.
+static uint32_t outside_of_functions(const rk_program_index *index, const rk_op *op,
+                                     uint32_t value) {
+    const rk_model *m = index->model;
+    uint32_t item = index->item_of_op[op - m->ops.items];
+    for (unsigned depth = 0; depth < RK_DIFFER_STEPS_MAX && item != RK_NO_ID; depth++) {
+        uint32_t function = index->items[item].function;
+        const rk_op *inside = &m->ops.items[index->functions[function].op];
+        uint32_t call = function == index->entry ? RK_NO_ID : only_call_of(index, function);
+        if (call == RK_NO_ID || inside->region_count != 1 ||
+            !m->regions.items[inside->first_region].block_count)
+            return value;
+        const rk_block *block =
+            &m->blocks.items[m->regions.items[inside->first_region].first_block];
+        uint32_t number = value - block->first_arg;
+        if (value < block->first_arg || number >= block->arg_count ||
+            number >= m->ops.items[call].operand_count)
+            return value;
+        value = m->operands.items[m->ops.items[call].first_operand + number];
+        item = index->item_of_op[call];
+    }
+    return value;
+}
+
 // Writes which named input the operation reads, over a few operations: "of input y0". Nothing if
 // there is none. Unless `far`, only over operations with one operand.
 static void write_input(const rk_program_index *index, const rk_op *op, bool far, rk_buf *out) {
@@ -168,6 +208,7 @@ static void write_input(const rk_program_index *index, const rk_op *op, bool far
         uint32_t value = first_operand(index, op);
         if (value == RK_NO_ID || (!far && op->operand_count != 1))
             return;
+        value = outside_of_functions(index, op, value);
         uint32_t parameter = index->parameter[value], producer = index->producer[value];
         if (parameter != RK_NO_ID && index->parameters[parameter].name.len) {
             rk_buf_add_text(out, "of input ");

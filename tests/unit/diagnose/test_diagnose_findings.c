@@ -117,6 +117,12 @@ static void the_rows_of_a_mapped_function_come_after_the_devices(void **state) {
     expect_in(explanation.items[1].advice, "This looks like the last batch");
 }
 
+static void a_weak_type_that_is_passed_on_has_the_name_of_the_input(void **state) {
+    explain_two(*state, "passed");
+    expect_cause(1, RK_CAUSE_DTYPE);
+    assert_string_equal(rk_explained_head(&explanation.items[1])->attribute, "of input rate");
+}
+
 // One selection of rows gives several operations the same sizes.
 static void operations_with_the_same_sizes_are_one_finding(void **state) {
     static char sine[] = "jit_sin", cosine[] = "jit_cos";
@@ -1516,6 +1522,7 @@ int main(void) {
         TEST(operations_with_the_same_sizes_are_one_finding),
         TEST(each_of_two_sets_has_a_last_batch),
         TEST(the_rows_of_a_mapped_function_come_after_the_devices),
+        TEST(a_weak_type_that_is_passed_on_has_the_name_of_the_input),
         TEST(iterations_that_wait_for_a_read_are_graphs_that_grow),
         TEST(equal_numbers_do_not_hide_the_rows),
         TEST(the_first_steps_of_two_models_are_two),
