@@ -95,11 +95,9 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
     if (head && is_weak_of(head->before, head->after))
         return "The earlier value is weakly typed (weak_type): it was made from a Python number "
                "without a dtype. A later operation, such as an update, returns it with a "
-               "full type, so the next call compiles again. Give it a dtype where it is made: "
-               "jnp.array(1.0, jnp.float32), not jnp.array(1.0) "
-               "or 1.0. If a library makes it, convert it before the first step (jnp.asarray(x, "
-               "dtype=…), with the full type that is shown), or give the library a number with a "
-               "dtype (np.float32(0.1)).";
+               "full type, so the next call compiles again. Give it the full type before the first "
+               "call, also if a library made it: jnp.asarray(x, dtype=jnp.float32), with the dtype "
+               "that is shown.";
     if (head && is_weak_of(head->after, head->before))
         return "The later value is weakly typed (weak_type): it is a Python number, or was "
                "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "

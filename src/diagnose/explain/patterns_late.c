@@ -310,10 +310,7 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
     if (in == SAME_LINE && changes_size(x, group[0]->item->compile->process, place_of(group[0]))) {
         rk_buf_add_text(&text->advice,
                         "Operations of this line have another size each time, so the line cannot "
-                        "become one program: pad to one size and mask the padding. If no "
-                        "transformation (jax.grad, jax.vmap) traces the line, you can also read "
-                        "the values first (jax.device_get) and calculate with NumPy on the host, "
-                        "which compiles nothing.");
+                        "become one program: pad to one size and mask the padding.");
         return;
     }
     rk_buf_add_format(
@@ -323,10 +320,9 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
         is_script && in == SAME_FUNCTION ? "each is" : "it is",
         calls_library(group, count) ? ", if the library that is called allows it"
         : has_product(group, count) ? ""
-                                    : "; or read the values first (jax.device_get) and calculate "
-                                      "with NumPy on the host, which compiles nothing. A result "
-                                      "whose size depends on values (x[mask], jnp.where(mask)) "
-                                      "needs NumPy");
+                                    : ". Exception: a result whose size depends on values "
+                                      "(x[mask], jnp.where(mask)) cannot be jitted, and NumPy can "
+                                      "calculate it (jax.device_get)");
 }
 
 static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,

@@ -74,9 +74,8 @@ static void a_weak_type_is_named(void **state) {
     const rk_difference *head = &explanation.items[1].differences.items[0];
     assert_string_equal(head->before, "weakly typed tensor<f32>");
     assert_string_equal(head->after, "tensor<f32>");
-    assert_non_null(strstr(explanation.items[1].advice, "where it is made"));
     assert_non_null(strstr(explanation.items[1].advice, "weakly typed (weak_type)"));
-    assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=…)"));
+    assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=jnp.float32)"));
 }
 
 static void a_result_of_a_weak_type_is_named(void **state) {

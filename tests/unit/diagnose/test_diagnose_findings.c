@@ -1372,7 +1372,7 @@ static void late_operations_of_several_lines_are_one_finding(void **state) {
     const rk_pattern *pattern = expect_only_fragments(12, 9);
     expect_in(pattern->summary, "on lines 9 and 10");
     expect_in(pattern->advice, "what these lines calculate into a function, and jit that, so that "
-                               "it is one program; or");
+                               "it is one program. Exception: a result whose size");
 }
 
 static void few_late_operations_of_several_lines_are_no_finding(void **state) {
