@@ -107,7 +107,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     const rk_difference *value = rk_value_difference(first);
     RK_TRY(collect_values(members, &list));
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
-    if (list.count < VALUES_MIN)
+    if (list.count < VALUES_MIN && !(is_shape && rk_values_count_programs(members) > VALUES_MIN))
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     rk_values_describe(members, &list, &text);
@@ -247,10 +247,36 @@ static rk_err *merge_operations(groups *list) {
     return NULL;
 }
 
+// Returns whether two items are programs of one function of JAX, which one line calls: sometimes
+// the size of one input varies, and sometimes that of another.
+static bool is_of_one_function(const rk_explained *a, const rk_explained *b) {
+    return a->cause == RK_CAUSE_SHAPE && b->cause == RK_CAUSE_SHAPE && !a->is_eager &&
+           !b->is_eager && a->compile->process == b->compile->process &&
+           rk_explained_share_name(a, b) && is_family(a->program, b->program) &&
+           a->program->sketch.is_mlir && rk_is_same_call(&a->program->sketch, &b->program->sketch);
+}
+
+// Moves later groups of the same function into the first.
+static rk_err *merge_functions(groups *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        rk_members *into = &list->items[i].members;
+        for (size_t k = i + 1; k < list->count && into->count; k++) {
+            rk_members *from = &list->items[k].members;
+            if (!from->count || !is_of_one_function(into->items[0], from->items[0]))
+                continue;
+            for (size_t m = 0; m < from->count; m++)
+                RK_TRY(rk_members_add(into, from->items[m]));
+            from->count = 0;
+        }
+    }
+    return NULL;
+}
+
 rk_err *rk_find_value_patterns(rk_explainer *e) {
     RK_AUTO(groups) list = {.count = 0};
     RK_TRY(collect_groups(e->out, &list));
     RK_TRY(merge_operations(&list));
+    RK_TRY(merge_functions(&list));
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].members.count)
             RK_TRY(add_group(e, &list.items[i].members));

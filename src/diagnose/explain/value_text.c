@@ -1,6 +1,7 @@
 // What a finding about the values of one place says.
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/value_place_internal.h"
 #include "diagnose/explain/values_internal.h"
@@ -17,6 +18,29 @@ static void write_values(const rk_values *list, bool sizes, size_t axis, rk_buf 
     }
     if (list->count > RK_VALUES_SHOWN)
         rk_buf_add_format(out, ", … (%zu values)", list->count);
+}
+
+// Returns whether the sizes rise by one from program to program. (Sizes that rise by more may be
+// chosen, such as buckets.)
+static bool grow(const rk_values *list, size_t axis) {
+    enum { SIZES_MIN = 4 };
+    long long last = 0;
+    for (size_t i = 0; i < list->shown_count; i++) {
+        rk_dims d;
+        if (!rk_parse_dims(list->shown[i], &d) || axis >= d.count ||
+            (i && d.sizes[axis] != last + 1))
+            return false;
+        last = d.sizes[axis];
+    }
+    return list->shown_count >= SIZES_MIN;
+}
+
+// An array that values are appended to. The one remedy is an array of a fixed size.
+static void advise_on_growth(rk_buf *text) {
+    rk_buf_add_text(text, "The size rises by one each time, as in an array that values are "
+                          "appended to (tokens, samples, observations). Make the array as large as "
+                          "it will be at the end, once, and mask the part that is not filled yet: "
+                          "then one program is enough.");
 }
 
 // Returns the advice that most of the members have: the others may differ in more than the value.
@@ -37,8 +61,12 @@ static const char *usual_advice(const rk_members *members) {
 }
 
 // Operations outside of any jitted function, one for each size: there is no function to pad for.
-static void advise_on_operations(size_t sizes, rk_buf *text) {
+static void advise_on_operations(size_t sizes, bool is_growth, rk_buf *text) {
     enum { FEW_SIZES = 4 };
+    if (is_growth) {
+        advise_on_growth(text);
+        return;
+    }
     if (sizes <= FEW_SIZES)
         rk_buf_add_text(text, "If these are the sizes of fixed sets of data, such as those for "
                               "training, validation and test, there is nothing to fix: each "
@@ -137,7 +165,7 @@ static void describe_operations(const rk_members *members, const rk_values *list
                           "Your source can only change what it passes to the package.",
                           (int)package.len, (const char *)package.data);
     else
-        advise_on_operations(list->count, &text->advice);
+        advise_on_operations(list->count, grow(list, axis), &text->advice);
 }
 
 // Appends the other inputs of the members whose sizes differ, if there are any, and returns whether
@@ -166,6 +194,122 @@ static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
     return count > 0;
 }
 
+// Returns whether one of the first `end` members is the program, or was compared with it.
+static bool has_program(const rk_members *members, size_t end, const rk_known *program) {
+    for (size_t i = 0; i < end; i++) {
+        const rk_explained *item = members->items[i];
+        if (item->program == program ||
+            (item->nearest == program && item->nearest_of && rk_explain_is_same_call(item)))
+            return true;
+    }
+    return false;
+}
+
+size_t rk_values_count_programs(const rk_members *members) {
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_explained *item = members->items[i];
+        count += !has_program(members, i, item->program);
+        count += item->nearest_of && item->nearest != item->program &&
+                 rk_explain_is_same_call(item) && !has_program(members, i, item->nearest);
+    }
+    return count;
+}
+
+// One axis of one input.
+typedef struct axis_place {
+    const char *attribute;
+    size_t axis;
+} axis_place;
+
+static bool is_at(const rk_difference *d, const axis_place *place) {
+    size_t axis;
+    return d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) && d->attribute &&
+           rk_only_axis(d->before, d->after, &axis) && axis == place->axis &&
+           strcmp(d->attribute, place->attribute) == 0;
+}
+
+// Finds the axes of inputs that are causes, in order. Returns how many there are, at most `most`; 0
+// if another kind of difference is a cause as well.
+static size_t find_places(const rk_members *members, axis_place *out_places, size_t most) {
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_differences *list = &members->items[i]->differences;
+        for (size_t k = 0; k < list->cause_count; k++) {
+            const rk_difference *d = &list->items[k];
+            axis_place place = {.attribute = d->attribute};
+            size_t at = 0;
+            if (d->kind != RK_DIFFERENCE_SHAPE || !d->attribute || !rk_is_of_input(d) ||
+                !rk_only_axis(d->before, d->after, &place.axis))
+                return 0;
+            while (at < count && !is_at(d, &out_places[at]))
+                at++;
+            if (at == count && count == most)
+                return 0;
+            if (at == count)
+                out_places[count++] = place;
+        }
+    }
+    return count;
+}
+
+static void add_size(const char *type, size_t axis, long long *sizes, size_t *count) {
+    rk_dims d;
+    size_t at = 0;
+    if (!rk_parse_dims(type, &d) || axis >= d.count)
+        return;
+    while (at < *count && sizes[at] != d.sizes[axis])
+        at++;
+    sizes[at] = d.sizes[axis];
+    *count += at == *count;
+}
+
+// Appends the sizes of one axis: "tgt took 3 sizes along axis 1: 8, 12, 20".
+static void write_sizes(const rk_members *members, const axis_place *place, long long *sizes,
+                        rk_buf *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_explained *item = members->items[i];
+        for (size_t k = 0; k < item->differences.count; k++) {
+            const rk_difference *d = &item->differences.items[k];
+            if (!is_at(d, place))
+                continue;
+            if (item->nearest_of && rk_explain_is_same_call(item))
+                add_size(d->before, place->axis, sizes, &count);
+            add_size(d->after, place->axis, sizes, &count);
+            break;
+        }
+    }
+    rk_buf_add_format(out, " took %zu size%s along axis %zu: ", count, count == 1 ? "" : "s",
+                      place->axis);
+    for (size_t i = 0; i < count && i < RK_VALUES_SHOWN; i++)
+        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
+    if (count > RK_VALUES_SHOWN)
+        rk_buf_add_text(out, ", …");
+}
+
+// Describes programs of one function whose inputs vary along several axes, each by itself. Returns
+// false, and appends nothing, if the axes are not known.
+static bool describe_axes(const rk_members *members, rk_buf *out) {
+    enum { PLACES_MAX = 4 };
+    axis_place places[PLACES_MAX];
+    const rk_explained *first = members->items[0];
+    size_t count = find_places(members, places, PLACES_MAX);
+    rk_autofree long long *sizes = rk_calloc(2 * members->count + 1, sizeof *sizes);
+    if (count < 2 || !sizes || !first->program->sketch.is_mlir)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        rk_buf_add_format(out, "%s%s", i ? "; " : "", places[i].attribute);
+        if (!i)
+            rk_buf_add_format(out, " of %s", rk_explained_name(first));
+        write_sizes(members, &places[i], sizes, out);
+    }
+    rk_buf_add_format(
+        out, ". These are %zu programs of one function, one for each combination that occurred",
+        rk_values_count_programs(members));
+    return true;
+}
+
 // Returns whether all members differ along one axis at the place of the first member's value.
 static bool are_of_axis(const rk_members *members, size_t *out_axis) {
     const rk_difference *value = rk_value_difference(members->items[0]);
@@ -190,6 +334,12 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
         describe_operations(members, list, axis, text);
         return;
     }
+    if (is_shape && describe_axes(members, &text->summary)) {
+        rk_buf_add_text(&text->advice, "Several inputs or axes have other sizes: what follows is "
+                                       "meant for each of them. ");
+        rk_advise_on_sizes(members->items[0], rk_values_count_programs(members), &text->advice);
+        return;
+    }
     if (is_shape)
         rk_buf_add_format(&text->summary, "%s of %s took %zu ",
                           value->attribute ? value->attribute : "an input",
@@ -209,7 +359,9 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
     if (is_shape && adds_other_inputs(members, &text->summary))
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "
                                        "each of them. ");
-    if (is_shape && sizes)
+    if (is_shape && sizes && first->program->sketch.is_mlir && grow(list, axis))
+        advise_on_growth(&text->advice);
+    else if (is_shape && sizes)
         rk_advise_on_sizes(first, list->count, &text->advice);
     else
         rk_buf_add_text(&text->advice, usual_advice(members));

@@ -16,6 +16,10 @@ typedef struct rk_values {
 // Returns whether the values are the sizes of operations outside of any jitted function.
 RK_HIDDEN bool rk_values_are_of_operations(const rk_members *members);
 
+// Returns how many programs the members are, with those that this run compiled for the same call
+// and that they were compared with.
+RK_HIDDEN size_t rk_values_count_programs(const rk_members *members);
+
 // Writes the text of a finding. There must be at least one member.
 RK_HIDDEN void rk_values_describe(const rk_members *members, const rk_values *list,
                                   rk_pattern_text *text);

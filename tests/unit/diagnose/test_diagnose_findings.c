@@ -99,6 +99,30 @@ static void sizes_that_vary_together_are_one_finding(void **state) {
               "mask of jit_step took 4 shapes: tensor<6x20xf32>, tensor<5x21xf32>");
 }
 
+// The lengths of two inputs vary, each by itself.
+static void sizes_of_two_inputs_are_one_finding(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "translated", i);
+    explain(*state);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 4);
+    expect_in(pattern->summary, "target of jit_step took 2 sizes along axis 1: 12, 16");
+    expect_in(pattern->summary, "; source took 3 sizes along axis 1: 8, 20, 24");
+    expect_in(pattern->summary, "These are 5 programs of one function");
+}
+
+static void values_that_are_appended_need_an_array_of_fixed_size(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "appended", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    expect_in(pattern->advice, "as large as it will be at the end");
+    expect_not_in(pattern->advice, "buckets");
+}
+
 // One line calls the function for training and for evaluation.
 static void each_of_two_sets_has_a_last_batch(void **state) {
     for (unsigned i = 1; i <= 4; i++)
@@ -1520,6 +1544,8 @@ int main(void) {
         TEST(sizes_of_several_functions_are_no_family),
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
+        TEST(sizes_of_two_inputs_are_one_finding),
+        TEST(values_that_are_appended_need_an_array_of_fixed_size),
         TEST(each_of_two_sets_has_a_last_batch),
         TEST(the_rows_of_a_mapped_function_come_after_the_devices),
         TEST(a_weak_type_that_is_passed_on_has_the_name_of_the_input),
