@@ -39,6 +39,9 @@ def _information():
     metadata = f"Metadata-Version: 2.4\nName: {PROJECT['name']}\nVersion: {VERSION}\n"
     metadata += f"Summary: {PROJECT['description']}\nLicense-Expression: {PROJECT['license']}\n"
     metadata += f"Requires-Python: {PROJECT['requires-python']}\n"
+    for extra, needs in PROJECT["optional-dependencies"].items():
+        metadata += f"Provides-Extra: {extra}\n"
+        metadata += "".join(f'Requires-Dist: {need}; extra == "{extra}"\n' for need in needs)
     licenses = _licenses()
     metadata += "".join(f"License-File: {name}\n" for name in licenses)
     wheel = f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {TAG}\n"

@@ -3,29 +3,39 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
+#include "base/redact.h"
 #include "cli/command_file.h"
 #include "cli/env.h"
 #include "cli/executable.h"
 #include "cli/fail.h"
+#include "cli/place.h"
 #include "cli/python_path.h"
 #include "cli/text.h"
+#include "cli/verb.h"
 
 // Where the wheel xla-cpu-pjrt of PyPI puts the plugin, in site-packages.
 static const char plugin_file[] = "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so";
+
+// The version that the tests use; the extra "cpu" of the wheel installs it too.
+static const char plugin_package[] = "'xla-cpu-pjrt==0.0.1'";
 
 typedef struct packages {
     char *jax; // the folder of packages that holds JAX. Owned: rk_free. NULL if there is none
     char *torch_xla;
     char *plugin;
+    char *pip;
 } packages;
 
 static void packages_cleanup(packages *found) {
     rk_free(found->jax);
     rk_free(found->torch_xla);
     rk_free(found->plugin);
+    rk_free(found->pip);
 }
 
 // Returns the Python that runs the command. Owned: rk_free. NULL if it is not found to be one.
@@ -67,6 +77,8 @@ static void look_in(const char *base, const char *below, packages *found) {
         found->torch_xla = find_in(folders, "torch_xla/__init__.py");
     if (!found->plugin)
         found->plugin = find_in(folders, plugin_file);
+    if (!found->pip)
+        found->pip = find_in(folders, "pip/__init__.py");
 }
 
 static void take_if_held(char **folder, const char *base, const char *name) {
@@ -86,6 +98,7 @@ static void ask_for_packages(const char *python, packages *found) {
         take_if_held(&found->jax, at, "jax/__init__.py");
         take_if_held(&found->torch_xla, at, "torch_xla/__init__.py");
         take_if_held(&found->plugin, at, plugin_file);
+        take_if_held(&found->pip, at, "pip/__init__.py");
     }
 }
 
@@ -106,39 +119,87 @@ static void find_packages(const char *python, packages *found) {
         look_in(home, ".local/lib/python3*/site-packages", found);
 }
 
+// Adds text for use between single quotes. Lines stay lines.
+static void add_quoted(rk_buf *out, const char *text) {
+    while (*text) {
+        size_t len = strcspn(text, "'\n\t");
+        rk_text_add_printable(out, rk_span_of(text, len));
+        text += len;
+        if (*text == '\'')
+            rk_buf_add_text(out, "'\\''");
+        else
+            rk_buf_add(out, text, *text != '\0');
+        text += *text != '\0';
+    }
+}
+
 // Quotes text for a shell if it needs quotes.
 static void add_word(rk_buf *out, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/._-+:,=@%";
-    bool quoted = text[strspn(text, plain)] != '\0' && !strchr(text, '\'');
+    bool quoted = !text[0] || text[strspn(text, plain)] != '\0';
     rk_buf_add_text(out, quoted ? "'" : "");
-    rk_text_add_printable(out, rk_span_text(text));
+    add_quoted(out, text);
     rk_buf_add_text(out, quoted ? "'" : "");
 }
 
-static void add_lines(const char *python, const packages *found, rk_buf *out) {
-    const char *folder = found->plugin ? found->plugin : found->jax ? found->jax : found->torch_xla;
-    RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
-    rk_buf_add_format(&path, "%s/%s", folder, plugin_file);
-    rk_buf_add_text(out,
-                    "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU "
-                    "plugin. (It has no LAPACK: most of jnp.linalg and orthogonal initializers "
-                    "fail on it.)\n");
-    if (!found->plugin) {
-        rk_buf_add_text(out, "  ");
-        add_word(out, python);
-        rk_buf_add_text(out, " -m pip install xla-cpu-pjrt\n");
+// Returns the version of the JAX in `folder` if no CPU plugin that was tried works with it
+// (docs/jax-versions.md). Returns NULL for another version, and if the version is not known.
+static const char *find_refused_jax(const char *folder) {
+    static const char *const refused[] = {"0.4.30", "0.4.31", "0.4.35"};
+    for (size_t i = 0; folder && i < RK_ARRAY_LEN(refused); i++) {
+        RK_AUTO(rk_buf) path = RK_BUF_INIT(0);
+        rk_buf_add_format(&path, "%s/jax-%s.dist-info", folder, refused[i]);
+        if (access(rk_need_text(&path), F_OK) == 0)
+            return refused[i];
     }
-    if (found->jax && !rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS")) {
-        rk_buf_add_text(out, "  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:");
-        add_word(out, rk_need_text(&path));
-        rk_buf_add_text(out, found->torch_xla ? "   # for JAX\n" : "\n");
+    return NULL;
+}
+
+// Adds the line that installs `what`. Environments of uv have no pip.
+static void add_install(const char *python, const packages *found, const char *what, rk_buf *out) {
+    rk_autofree char *uv = found->pip ? NULL : rk_command_file_find("uv");
+    rk_buf_add_text(out, uv ? "  uv pip install --python " : "  ");
+    add_word(out, python);
+    rk_buf_add_format(out, "%s%s%s\n", uv ? " " : " -m pip install ", what, plugin_package);
+}
+
+// Adds the user's own words again, with --cpu-plugin.
+static void add_again(rk_buf *out) {
+    rk_redactor redactor = {0};
+    rk_buf_add_text(out, "  rekindle");
+    for (size_t i = 0; rk_verb_words && rk_verb_words[i]; i++) {
+        RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
+        rk_redact_argument(&redactor, rk_span_text(rk_verb_words[i]), &shown);
+        rk_buf_add_byte(out, ' ');
+        add_word(out, rk_need_text(&shown));
+        rk_buf_add_text(out, i == 0 ? " --cpu-plugin" : "");
     }
-    if (found->torch_xla && !rk_env_is_set("PJRT_LIBRARY_PATH")) {
-        rk_buf_add_text(out, "  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH=");
-        add_word(out, rk_need_text(&path));
-        rk_buf_add_text(out, found->jax ? "   # for PyTorch/XLA\n" : "\n");
-    }
+    rk_buf_add_byte(out, '\n');
+}
+
+// JAX 0.6.2 is the first version that works on the plugin without given shardings.
+static void add_newer_jax(const char *python, const packages *found, const char *version,
+                          rk_buf *out) {
+    rk_buf_add_format(out,
+                      "If this job uses JAX on the CPU, rekindle stores nothing: no CPU plugin "
+                      "that was tried works with JAX %s. JAX 0.6.2 and newer (Python 3.10 and "
+                      "newer) work on XLA's CPU plugin, which has no LAPACK: most of jnp.linalg "
+                      "and orthogonal initializers fail on it.\n",
+                      version);
+    add_install(python, found, "'jax>=0.6.2' ", out);
+}
+
+static void add_plugin(const char *python, const packages *found, rk_buf *out) {
+    rk_buf_add_format(out,
+                      "If this job uses %s on the CPU, start it on XLA's CPU plugin, and rekindle "
+                      "stores what it compiles. The plugin has no LAPACK: most of jnp.linalg and "
+                      "orthogonal initializers fail on it.\n",
+                      !found->torch_xla ? "JAX"
+                      : !found->jax     ? "PyTorch/XLA"
+                                        : "JAX or PyTorch/XLA");
+    if (!found->plugin)
+        add_install(python, found, "", out);
 }
 
 bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
@@ -151,8 +212,80 @@ bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
     find_packages(python, &found);
     bool for_jax = found.jax && !rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS");
     bool for_torch = found.torch_xla && !rk_env_is_set("PJRT_LIBRARY_PATH");
+    const char *refused = for_jax ? find_refused_jax(found.jax) : NULL;
     if (!for_jax && !for_torch)
         return false;
-    add_lines(python, &found, out);
+    if (refused && !for_torch)
+        add_newer_jax(python, &found, refused, out);
+    else
+        add_plugin(python, &found, out);
+    add_again(out);
     return true;
+}
+
+// An option overrides a variable. Says so, except where the variable asked for the CPU as well.
+static void set_variable(const char *variable, const char *value) {
+    const char *before = rk_env_is_set(variable) ? getenv(variable) : NULL;
+    if (before && strcmp(before, value) != 0 && strcasecmp(before, "cpu") != 0)
+        rk_log_warn("--cpu-plugin replaces %s=%s", variable, before);
+    rk_place_set_variable(variable, value);
+}
+
+static void set_variables(const packages *found, bool for_jax) {
+    RK_AUTO(rk_buf) path = RK_BUF_INIT(0), named = RK_BUF_INIT(0);
+    rk_buf_add_format(&path, "%s/%s", found->plugin, plugin_file);
+    rk_buf_add_format(&named, "xcpu:%s", rk_need_text(&path));
+    if (for_jax) {
+        set_variable("PJRT_NAMES_AND_LIBRARY_PATHS", rk_need_text(&named));
+        set_variable("JAX_PLATFORMS", "xcpu");
+    }
+    if (found->torch_xla) {
+        set_variable("PJRT_LIBRARY_PATH", rk_need_text(&path));
+        set_variable("PJRT_DEVICE", "LIBRARY");
+    }
+}
+
+// The line to paste follows the message.
+static rk_err *fail_with_install(const char *python, const packages *found, const char *what,
+                                 rk_err *err) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    add_install(python, found, what, &line);
+    rk_fail_set_details(rk_need_text(&line));
+    return err;
+}
+
+static rk_err *use_packages(const char *python, const packages *found) {
+    const char *refused = find_refused_jax(found->jax);
+    if (!found->jax && !found->torch_xla)
+        return rk_error(RK_FAILED_PRECONDITION, "--cpu-plugin: %s has neither JAX nor PyTorch/XLA",
+                        python);
+    if (refused && !found->torch_xla)
+        return fail_with_install(
+            python, found, "'jax>=0.6.2' ",
+            rk_error(RK_FAILED_PRECONDITION,
+                     "--cpu-plugin: no CPU plugin that was tried works with JAX %s; JAX 0.6.2 and "
+                     "newer (Python 3.10 and newer) work:",
+                     refused));
+    if (!found->plugin)
+        return fail_with_install(
+            python, found, "",
+            rk_error(RK_FAILED_PRECONDITION,
+                     "--cpu-plugin: the job's Python lacks the package xla-cpu-pjrt:"));
+    set_variables(found, found->jax && !refused);
+    return NULL;
+}
+
+rk_err *rk_builtin_cpu_use_plugin(const char *command) {
+    rk_autofree char *file = rk_command_file_find(command), *python = find_python(command);
+    if (!file || access(file, X_OK) != 0)
+        return NULL; // the start of the command fails, and says why
+    if (!python)
+        return rk_error(RK_FAILED_PRECONDITION,
+                        "--cpu-plugin needs a Python command, and no Python runs %s: put "
+                        "`rekindle run --cpu-plugin --` before the Python command in it",
+                        command);
+    __attribute__((cleanup(packages_cleanup))) packages found = {0};
+    ask_for_packages(python, &found);
+    find_packages(python, &found);
+    return use_packages(python, &found);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/builtin_cpu.h"
 #include "cli/child.h"
 #include "cli/fail.h"
 #include "cli/launch.h"
@@ -22,12 +23,14 @@ static const char details[] =
     "stored. At the end one line on stderr says what happened; standard input and output are "
     "left alone.\n\nThe exit status is the command's own; 128 + N if signal N killed it; 127 if "
     "there is no such command, 126 if it cannot be executed, 125 if no process could be created, "
-    "2 for wrong options or settings.\n\nA wrong setting is refused. Where rekindle cannot work "
+    "2 for wrong options or settings, or if --cpu-plugin finds no plugin.\n\nA wrong setting is "
+    "refused. Where rekindle cannot work "
     "for another reason (the home or the file config cannot be read, the installation is "
     "incomplete), one line on stderr says so and the command runs without it. With the mode off "
     "the command always runs.\n\nSignals that are sent to rekindle are passed on to the command, "
     "except those that the terminal sends to both.\n\n  rekindle run -- python train.py --steps "
-    "100\n  rekindle run --mode readonly -- python serve.py\n";
+    "100\n  rekindle run --mode readonly -- python serve.py\n  rekindle run --cpu-plugin -- python "
+    "train.py\n";
 
 static int command_failed(const char *command, int error_number) {
     bool missing = error_number == ENOENT || error_number == ENOTDIR;
@@ -219,7 +222,16 @@ static rk_err *load_settings(rk_settings **out_settings) {
     return NULL;
 }
 
+// With the mode off the command runs as it would without rekindle.
+static rk_err *use_cpu_plugin(const rk_settings *settings, const char *command) {
+    if (settings && rk_settings_get(settings)->mode != RK_MODE_OFF)
+        return rk_builtin_cpu_use_plugin(command);
+    rk_log_warn("--cpu-plugin has no effect, since the mode is off");
+    return NULL;
+}
+
 static const char *mode, *job, *log_level;
+static bool cpu_plugin;
 
 static rk_err *run(rk_verb_call *call) {
     RK_AUTO_SETTINGS settings = NULL;
@@ -227,6 +239,8 @@ static rk_err *run(rk_verb_call *call) {
     RK_TRY(load_settings(&settings));
     warn_of_misspelt();
     warn_of_remote(settings);
+    if (cpu_plugin)
+        RK_TRY(use_cpu_plugin(settings, call->operands->items[0]));
     return run_command(settings, call->operands, &call->status);
 }
 
@@ -238,6 +252,7 @@ static const rk_opt options[] = {
                    "the name of the job; default: derived from the command"),
     RK_OPT_SETTING("log", 0, &log_level, "REKINDLE_LOG", "LEVEL",
                    "error (not even the summary), warn, info or debug"),
+    RK_BUILTIN_CPU_OPTION(&cpu_plugin),
 };
 
 static const rk_opt_usage usage = {

@@ -22,7 +22,7 @@
 enum { RUNS_LEAST = 2, RUNS_MOST = 100, RUNS_DEFAULT = 3 };
 
 typedef struct request {
-    bool json;
+    bool json, cpu_plugin;
     const char *runs_text, *keep, *job;
     size_t count;
     char *store; // directory of the runs' store; owned
@@ -187,6 +187,8 @@ static rk_err *run_once(request *r, const rk_opt_operands *command, size_t numbe
 static rk_err *run_all(request *r, const rk_opt_operands *command) {
     RK_AUTO_SETTINGS settings = NULL;
     RK_TRY(rk_place_settings(&settings));
+    if (r->cpu_plugin)
+        RK_TRY(rk_builtin_cpu_use_plugin(command->items[0]));
     RK_TRY(make_store(r, &r->store));
     RK_TRY(copy_config(settings, r->store));
     rk_place_set_variable("REKINDLE_DIR", r->store);
@@ -281,6 +283,7 @@ static const rk_opt options[] = {
                  "use DIR, which must be empty or missing, and keep it"),
     RK_OPT_SETTING("job", 0, &given.job, "REKINDLE_JOB", "JOB",
                    "what counts as the same job; else derived from the command"),
+    RK_BUILTIN_CPU_OPTION(&given.cpu_plugin),
     RK_VERB_JSON,
 };
 

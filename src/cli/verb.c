@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/fail.h"
 #include "cli/out.h"
 #include "cli/place.h"
@@ -90,7 +91,17 @@ static int fail(rk_err *err, bool json) {
     return status;
 }
 
+char *const *rk_verb_words;
+
+// Parsing the options moves the words.
+static void keep_words(int argc, char **argv) {
+    char **words = rk_need(rk_calloc((size_t)argc + 1, sizeof *words));
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    rk_verb_words = words;
+}
+
 int rk_verb_start(const rk_verb_list *verbs, const rk_verb *verb, int argc, char **argv) {
+    keep_words(argc, argv);
     rk_opt_operands operands;
     rk_opt_result result = RK_OPT_PROCEED;
     rk_err *err = rk_opt_parse(verb->usage, argc, argv, &result, &operands);

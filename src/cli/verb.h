@@ -50,6 +50,9 @@ extern rk_verb_shared rk_verb_shared_options;
     RK_OPT_SETTING("dir", 0, &rk_verb_shared_options.dir, "REKINDLE_DIR", "DIR",                   \
                    "the store, instead of REKINDLE_DIR or the default")
 
+// The words of this command line, from the verb on. Ends with NULL. NULL before rk_verb_start.
+extern char *const *rk_verb_words;
+
 // Returns the verb with this name; NULL if there is none.
 const rk_verb *rk_verb_find(const rk_verb_list *verbs, const char *name);
 

@@ -1,6 +1,7 @@
 """The command line on real stores, from end to end. Unit tests cover its texts and options."""
 
 import json
+import os
 import re
 import sys
 
@@ -38,16 +39,20 @@ def test_a_misspelt_setting_is_told(store):
 
 
 def test_the_remedy_for_the_built_in_backend_works_as_pasted(store):
-    """A script on JAX's own CPU backend: what `run` prints, pasted into a shell, makes the next start use the plugin."""
-    kept = {k: v for k, v in store.environment("run").items() if k not in ("PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PLATFORMS")}
-    code = "import jax; print(jax.jit(lambda x: x * 2 + 1)(jax.numpy.arange(3.0)))"
-    command = [REKINDLE, "run", "--", sys.executable, "-c", code]
-    first = run_process(command, kept)
+    """A script on JAX's own CPU backend: what `run` prints, pasted into a shell, uses the plugin, and then loads."""
+    kept = {k: v for k, v in store.environment("run").items() if k != "PJRT_NAMES_AND_LIBRARY_PATHS"}
+    kept |= {"JAX_PLATFORMS": "cpu", "PATH": f"{REKINDLE.parent}:{os.environ['PATH']}"}
+    code = "import jax; print(jax.jit(lambda x: x * 2 + 1)(jax.numpy.arange(3.0)), 'it\\'s')\nprint('end')"
+    first = run_process([REKINDLE, "run", "--", sys.executable, "-c", code], kept)
     assert first.returncode == 0 and "no PJRT plugin was seen" in first.stderr
-    paste = [line for line in first.stderr.splitlines() if line.startswith("  export JAX_PLATFORMS=")]
-    assert len(paste) == 1, first.stderr
-    second = run_process(["sh", "-c", f'{paste[0]}\nexec "$@"', "sh", *command], kept)
-    assert second.stdout == first.stdout and SUMMARY.search(second.stderr), second.stderr
+    sentence, _, rest = first.stderr.partition("\n")
+    paste, _, last = rest.rpartition("\nrekindle: ")
+    assert "has no LAPACK" in sentence and "no PJRT plugin" in last, first.stderr
+    assert paste.startswith("  rekindle run --cpu-plugin -- "), first.stderr
+    for compiled in (True, False):
+        again = run_process(["sh", "-c", paste], kept)
+        assert again.stdout == first.stdout and SUMMARY.search(again.stderr), again.stderr
+        assert (" 0 compiled" in again.stderr) != compiled, again.stderr
 
 
 @pytest.mark.parametrize("status", [0, 1, 42, 255])

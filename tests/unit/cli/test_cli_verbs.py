@@ -174,11 +174,20 @@ class Run(Case):
         self.assertIn("2 bypassed, 1 not stored; 1 warning", self.job("troubles"))
         self.assertIn("no PJRT plugin was seen", self.job("idle"))
 
+    def site(self):
+        return self.folder / "my env/lib/python3.11/site-packages"
+
+    def plugin(self):
+        file = self.site() / "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
+        file.parent.mkdir(parents=True)
+        file.touch()
+        return file
+
     def python(self, *packages):
         """Makes a folder like a virtual environment; returns its Python, which does nothing."""
         folder = self.folder / "my env"
         for package in packages:
-            file = folder / "lib/python3.11/site-packages" / package
+            file = self.site() / package
             file.parent.mkdir(parents=True)
             file.touch()
         python = folder / "bin/python3"
@@ -187,29 +196,103 @@ class Run(Case):
         python.chmod(0o755)
         return python
 
+    LACKS = "The plugin has no LAPACK: most of jnp.linalg and orthogonal initializers fail on it."
+
     def test_a_python_on_a_built_in_cpu_backend_gets_the_remedy(self):
         python = self.python("jax/__init__.py", "torch_xla/__init__.py")
-        *lines, last = self.call("run", "--", python).stderr.splitlines()
+        *lines, last = self.call("run", "--job", "one", "--", python, "it's", "").stderr.splitlines()
         self.assertIn("no PJRT plugin was seen", last)
-        plugin = self.folder / "my env/lib/python3.11/site-packages/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"
-        jax = f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"
         self.assertEqual(lines, [
-            "If this job uses JAX or PyTorch/XLA on the CPU, this makes it use XLA's CPU plugin. (It has no LAPACK: most "
-            "of jnp.linalg and orthogonal initializers fail on it.)",
-            f"  '{python}' -m pip install xla-cpu-pjrt",
-            f"{jax}   # for JAX",
-            f"  export PJRT_DEVICE=LIBRARY PJRT_LIBRARY_PATH='{plugin}'   # for PyTorch/XLA",
+            "If this job uses JAX or PyTorch/XLA on the CPU, start it on XLA's CPU plugin, and rekindle stores what it "
+            f"compiles. {self.LACKS}",
+            f"  '{python}' -m pip install 'xla-cpu-pjrt==0.0.1'",
+            f"  rekindle run --cpu-plugin --job one -- '{python}' 'it'\\''s' ''",
         ])  # fmt: skip
-        plugin.parent.mkdir(parents=True)
-        plugin.touch()
+        self.plugin()
         script = self.folder / "train"
         script.write_text("#!/usr/bin/env python3\n")
         script.chmod(0o755)
         variables = {"PATH": f"{python.parent}:/usr/bin:/bin", "PJRT_LIBRARY_PATH": "set"}
-        said = self.call("run", "--", script, variables=variables).stderr.splitlines()
-        self.assertEqual(said[1:-1], [f"{jax}   # for JAX"])
+        said = self.call("run", "--", script, "--password=secret", variables=variables).stderr.splitlines()
+        self.assertEqual(said[1:-1], [f"  rekindle run --cpu-plugin -- {script} '--password=***'"])
         verdict = self.call("verify", "--", python).stdout
-        self.assertIn(f"{jax}   # for JAX\n", verdict)
+        self.assertIn(f"  rekindle verify --cpu-plugin -- '{python}'\n", verdict)
+
+    def test_the_remedy_for_an_environment_without_pip(self):
+        python = self.python("jax/__init__.py")
+        uv = self.folder / "tools/uv"
+        uv.parent.mkdir()
+        uv.touch(0o755)
+        variables = {"PATH": f"{uv.parent}:/usr/bin:/bin"}
+        installs = f"  uv pip install --python '{python}' 'xla-cpu-pjrt==0.0.1'"
+        said = self.call("run", "--", python, variables=variables).stderr.splitlines()
+        self.assertEqual(said[1], installs)
+        said = self.call("run", "--cpu-plugin", "--", python, variables=variables).stderr.splitlines()
+        self.assertEqual(said[-1], installs)
+        pip = self.site() / "pip/__init__.py"
+        pip.parent.mkdir()
+        pip.touch()
+        said = self.call("run", "--", python, variables=variables).stderr
+        self.assertIn(f"  '{python}' -m pip install", said)
+
+    def test_a_jax_that_works_on_no_cpu_plugin_is_not_sent_to_one(self):
+        python = self.python("jax/__init__.py", "jax-0.4.30.dist-info/METADATA")
+        installs = f"  '{python}' -m pip install 'jax>=0.6.2' 'xla-cpu-pjrt==0.0.1'"
+        *lines, last = self.call("run", "--", python).stderr.splitlines()
+        self.assertIn("no PJRT plugin was seen", last)
+        self.assertIn("JAX 0.4.30", lines[0])
+        self.assertEqual(lines[1:], [installs, f"  rekindle run --cpu-plugin -- '{python}'"])
+        self.plugin()
+        refused = self.call("run", "--cpu-plugin", "--", python)
+        self.assertEqual((refused.returncode, refused.stderr.splitlines()[-1]), (2, installs))
+        (self.site() / "torch_xla").mkdir()
+        (self.site() / "torch_xla/__init__.py").touch()
+        self.assertIn("JAX or PyTorch/XLA on the CPU", self.call("run", "--", python).stderr)
+        self.assertEqual(self.call("run", "--cpu-plugin", "--", python).returncode, 0)
+
+    VARIABLES = ("JAX_PLATFORMS", "PJRT_NAMES_AND_LIBRARY_PATHS", "PJRT_DEVICE", "PJRT_LIBRARY_PATH")
+
+    def test_the_cpu_plugin_is_used_where_the_option_says_so(self):
+        python = self.python("jax/__init__.py")
+        python.write_text("#!/bin/sh\necho " + " ".join(f'"${name}"' for name in self.VARIABLES) + "\n")
+        missing = self.call("run", "--cpu-plugin", "--", python)
+        self.assertEqual((missing.returncode, missing.stdout), (2, ""))
+        self.assertEqual(missing.stderr.splitlines()[-1], f"  '{python}' -m pip install 'xla-cpu-pjrt==0.0.1'")
+        plugin = self.plugin()
+        command = ("run", "--cpu-plugin", "--", python)
+        done = self.call(*command)
+        self.assertEqual((done.returncode, done.stdout), (0, f"xcpu xcpu:{plugin}  \n"))
+        self.assertNotIn("replaces", done.stderr)
+        self.assertNotIn("--cpu-plugin", done.stderr)  # it is not advised again
+        self.assertEqual(self.call("run", "--", python).stdout, "   \n")
+        (self.site() / "torch_xla").mkdir()
+        (self.site() / "torch_xla/__init__.py").touch()
+        self.assertEqual(self.call(*command).stdout, f"xcpu xcpu:{plugin} LIBRARY {plugin}\n")
+
+    def test_the_cpu_plugin_replaces_what_the_variables_say(self):
+        python = self.python("jax/__init__.py")
+        python.write_text('#!/bin/sh\necho "$JAX_PLATFORMS $PJRT_NAMES_AND_LIBRARY_PATHS"\n')
+        plugin = self.plugin()
+        command = ("run", "--cpu-plugin", "--", python)
+        done = self.call(*command, variables={"JAX_PLATFORMS": "cpu"})
+        self.assertEqual(done.stdout, f"xcpu xcpu:{plugin}\n")
+        self.assertNotIn("replaces", done.stderr)
+        variables = {"JAX_PLATFORMS": "mine", "PJRT_NAMES_AND_LIBRARY_PATHS": "mine:/x.so"}
+        done = self.call(*command, variables=variables)
+        self.assertEqual(done.stdout, f"xcpu xcpu:{plugin}\n")
+        self.assertIn("--cpu-plugin replaces JAX_PLATFORMS=mine\n", done.stderr)
+        self.assertIn("--cpu-plugin replaces PJRT_NAMES_AND_LIBRARY_PATHS=mine:/x.so\n", done.stderr)
+        # With the mode off a command runs as it would without rekindle.
+        done = self.call(*command, variables=variables | {"REKINDLE_MODE": "off"})
+        self.assertEqual(done.stdout, "mine mine:/x.so\n")
+        self.assertIn("--cpu-plugin has no effect, since the mode is off", done.stderr)
+
+    def test_the_cpu_plugin_for_commands_that_have_none(self):
+        self.refused("run", "--cpu-plugin", "--", "true", says="no Python runs true")
+        self.assertEqual(self.call("run", "--cpu-plugin", "--", "/no/such").returncode, 127)
+        python = self.python("numpy/__init__.py")
+        self.refused("run", "--cpu-plugin", "--", python, says="has neither JAX nor PyTorch/XLA")
+        self.refused("verify", "--cpu-plugin", "--", python, says="has neither JAX nor PyTorch/XLA")
 
     def test_environments_may_be_stacked(self):
         """A .pth file and PYTHONPATH add folders: the packages are not beside the Python."""
@@ -223,7 +306,7 @@ class Run(Case):
             file.touch()
         (site / "base.pth").write_text(f"{base}\n")
         said = self.call("run", "--", python, "-c", "", variables={"PYTHONPATH": str(more)}).stderr.splitlines()
-        self.assertEqual(said[1:-1], [f"  export JAX_PLATFORMS=xcpu PJRT_NAMES_AND_LIBRARY_PATHS=xcpu:'{plugin}'"])
+        self.assertEqual(said[1:-1], [f"  rekindle run --cpu-plugin -- {python} -c ''"])
 
     def test_a_job_that_fails_may_have_used_no_plugin_yet(self):
         backends = "the built-in CPU backends"
