@@ -22,6 +22,9 @@ typedef struct rk_graphs {
     size_t parts;             // groups that recur in the steps
 } rk_graphs;
 
+// Returns how often the versions of a graph were executed. `group`: see rk_graph.
+RK_HIDDEN uint64_t rk_graphs_executions(const rk_graphs *list, size_t group);
+
 // Returns whether versions of graph `at` are executed in three quarters of the steps.
 RK_HIDDEN bool rk_graphs_recur(const rk_graphs *list, size_t at);
 

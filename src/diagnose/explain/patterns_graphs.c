@@ -72,13 +72,6 @@ static rk_err *collect(const rk_explainer *e, size_t process, rk_graphs *out_gra
 
 // Groups.
 
-static uint64_t count_executions(const rk_graphs *list, size_t group) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        count += list->items[i].group == group ? list->items[i].executions : 0;
-    return count;
-}
-
 static void join(rk_graphs *list, size_t a, size_t b) {
     size_t from = list->items[a].group, to = list->items[b].group;
     for (size_t i = 0; i < list->count; i++)
@@ -130,10 +123,6 @@ static void join_uncompared(rk_graphs *list) {
                 join(list, i, k);
 }
 
-bool rk_graphs_recur(const rk_graphs *list, size_t at) {
-    return 4 * count_executions(list, list->items[at].group) >= 3 * list->steps;
-}
-
 // Returns whether graph `at` and the graph that it was compared with are parts of one step: both
 // recur in every step, and they do or return different things.
 static bool are_parts(const rk_graphs *list, size_t at, size_t other) {
@@ -158,7 +147,7 @@ static bool is_of_first_step(const rk_graphs *list, size_t at, size_t other) {
 static uint64_t largest_group(const rk_graphs *list) {
     uint64_t most = 0;
     for (size_t i = 0; i < list->count; i++) {
-        uint64_t count = count_executions(list, i);
+        uint64_t count = rk_graphs_executions(list, i);
         most = count > most ? count : most;
     }
     return most;
@@ -170,7 +159,7 @@ static uint64_t largest_group(const rk_graphs *list) {
 static uint64_t guess_steps(const rk_graphs *list) {
     uint64_t most = largest_group(list), fewest = most;
     for (size_t i = 0; i < list->count; i++) {
-        uint64_t count = count_executions(list, i);
+        uint64_t count = rk_graphs_executions(list, i);
         if (count >= STEPS_MIN && MICRO_STEPS_MAX * count >= most && count < fewest)
             fewest = count;
     }
@@ -205,7 +194,7 @@ static rk_err *sum_up(rk_graphs *list, const rk_process_steps *steps) {
             join(list, i, other);
     }
     for (size_t i = 0; i < list->count; i++) {
-        uint64_t count = count_executions(list, i);
+        uint64_t count = rk_graphs_executions(list, i);
         if (count >= STEPS_MIN && 2 * count >= list->steps) {
             list->parts++;
             executions += count;

@@ -1,0 +1,13 @@
+// How often the graphs of PyTorch/XLA were executed.
+#include "diagnose/explain/graphs_internal.h"
+
+uint64_t rk_graphs_executions(const rk_graphs *list, size_t group) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->items[i].group == group ? list->items[i].executions : 0;
+    return count;
+}
+
+bool rk_graphs_recur(const rk_graphs *list, size_t at) {
+    return 4 * rk_graphs_executions(list, list->items[at].group) >= 3 * list->steps;
+}
