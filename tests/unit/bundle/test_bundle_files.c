@@ -33,7 +33,7 @@ typedef struct place {
     char *directory, *path;
     file files[FILES_MAX];
     size_t count, ended, stepped;
-    char names[FILES_MAX][16];
+    char names[FILES_MAX][32];
 } place;
 
 static const rk_bundle_pair pair = {{(const uint8_t *)"a", 1}, {(const uint8_t *)"b", 1}};
