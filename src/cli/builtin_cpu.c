@@ -103,7 +103,7 @@ static void ask_for_packages(const char *python, packages *found) {
 }
 
 // Looks beside the Python as it is called: in a virtual environment it is a link.
-static void find_packages(const char *python, packages *found) {
+static void look_beside(const char *python, packages *found) {
     rk_autofree char *prefix = rk_need(rk_strdup(python));
     for (int i = 0; i < 2; i++) {
         char *slash = strrchr(prefix, '/');
@@ -117,6 +117,11 @@ static void find_packages(const char *python, packages *found) {
     const char *home = getenv("HOME");
     if (home && home[0])
         look_in(home, ".local/lib/python3*/site-packages", found);
+}
+
+static void find_packages(const char *python, packages *found) {
+    ask_for_packages(python, found);
+    look_beside(python, found);
 }
 
 // Adds text for use between single quotes. Lines stay lines.
@@ -208,7 +213,6 @@ bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
         (rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS") && rk_env_is_set("PJRT_LIBRARY_PATH")))
         return false;
     __attribute__((cleanup(packages_cleanup))) packages found = {0};
-    ask_for_packages(python, &found);
     find_packages(python, &found);
     bool for_jax = found.jax && !rk_env_is_set("PJRT_NAMES_AND_LIBRARY_PATHS");
     bool for_torch = found.torch_xla && !rk_env_is_set("PJRT_LIBRARY_PATH");
@@ -285,7 +289,6 @@ rk_err *rk_builtin_cpu_use_plugin(const char *command) {
                         "`rekindle run --cpu-plugin --` before the Python command in it",
                         command);
     __attribute__((cleanup(packages_cleanup))) packages found = {0};
-    ask_for_packages(python, &found);
     find_packages(python, &found);
     return use_packages(python, &found);
 }

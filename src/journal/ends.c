@@ -80,40 +80,41 @@ rk_run_failures rk_run_count_failed(const rk_run_model *model) {
     return sum;
 }
 
-static bool was_compiled_before(const rk_run_model *model, const rk_run_compile *hit) {
+// Returns whether a request for the same program answered a hit before.
+typedef bool (*answers_fn)(const rk_run_compile *request, const rk_run_compile *hit);
+
+// Returns whether the request compiled the program earlier, in any process of the run.
+static bool compiled_before(const rk_run_compile *request, const rk_run_compile *hit) {
+    return request->compiled && request->time_ns <= hit->time_ns;
+}
+
+// Returns whether the request compiled or loaded the program earlier, in the process of the hit.
+static bool answered_before(const rk_run_compile *request, const rk_run_compile *hit) {
+    return request->process == hit->process && request->seq < hit->seq &&
+           (request->compiled || request->outcome == RK_OUTCOME_HIT);
+}
+
+static bool has_request(const rk_run_model *model, const rk_run_compile *hit, answers_fn answers) {
     for (size_t i = 0; i < model->compile_count; i++) {
-        const rk_run_compile *other = &model->compiles[i];
-        if (other->compiled && !other->failed && other->time_ns <= hit->time_ns &&
-            strcmp(other->key, hit->key) == 0)
+        const rk_run_compile *request = &model->compiles[i];
+        if (!request->failed && answers(request, hit) && strcmp(request->key, hit->key) == 0)
             return true;
     }
     return false;
+}
+
+static uint64_t count_hits(const rk_run_model *model, answers_fn answers) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->compile_count; i++)
+        count += model->compiles[i].outcome == RK_OUTCOME_HIT &&
+                 has_request(model, &model->compiles[i], answers);
+    return count;
 }
 
 uint64_t rk_run_count_repeated(const rk_run_model *model) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < model->compile_count; i++)
-        count += model->compiles[i].outcome == RK_OUTCOME_HIT &&
-                 was_compiled_before(model, &model->compiles[i]);
-    return count;
-}
-
-// Returns whether the process of a hit requested the program before, and got it.
-static bool was_answered_before(const rk_run_model *model, const rk_run_compile *hit) {
-    for (size_t i = 0; i < model->compile_count; i++) {
-        const rk_run_compile *other = &model->compiles[i];
-        if (other->process == hit->process && other->seq < hit->seq && !other->failed &&
-            (other->compiled || other->outcome == RK_OUTCOME_HIT) &&
-            strcmp(other->key, hit->key) == 0)
-            return true;
-    }
-    return false;
+    return count_hits(model, compiled_before);
 }
 
 uint64_t rk_run_count_again(const rk_run_model *model) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < model->compile_count; i++)
-        count += model->compiles[i].outcome == RK_OUTCOME_HIT &&
-                 was_answered_before(model, &model->compiles[i]);
-    return count;
+    return count_hits(model, answered_before);
 }

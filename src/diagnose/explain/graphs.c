@@ -1,5 +1,10 @@
-// How often the graphs of PyTorch/XLA were executed.
+// The graphs of PyTorch/XLA that a process executed, and how often.
+#include "base/alloc.h"
 #include "diagnose/explain/graphs_internal.h"
+
+void rk_graphs_cleanup(rk_graphs *list) {
+    rk_free(list->items);
+}
 
 uint64_t rk_graphs_executions(const rk_graphs *list, size_t group) {
     uint64_t count = 0;

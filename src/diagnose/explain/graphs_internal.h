@@ -22,6 +22,8 @@ typedef struct rk_graphs {
     size_t parts;             // groups that recur in the steps
 } rk_graphs;
 
+RK_HIDDEN void rk_graphs_cleanup(rk_graphs *list);
+
 // Returns how often the versions of a graph were executed. `group`: see rk_graph.
 RK_HIDDEN uint64_t rk_graphs_executions(const rk_graphs *list, size_t group);
 
@@ -37,7 +39,7 @@ typedef struct rk_cut_place {
     bool is_backward; // `line` computes gradients, and the cut is inside
 } rk_cut_place;
 
-void rk_cut_place_cleanup(rk_cut_place *place);
+RK_HIDDEN void rk_cut_place_cleanup(rk_cut_place *place);
 
 // The part with the most operations: a step in one piece compiles it, too. NULL if nothing recurs.
 RK_HIDDEN const rk_graph *rk_graphs_largest_part(const rk_graphs *list);

@@ -18,10 +18,6 @@ enum {
 #define VERSION_SIMILARITY 0.75
 #define VERSION_RESULTS    0.8
 
-static void rk_graphs_cleanup(rk_graphs *list) {
-    rk_free(list->items);
-}
-
 static const rk_explained *compilation_of(const rk_explainer *e, size_t process, const char *key) {
     for (size_t i = 0; i < e->out->count; i++) {
         const rk_explained *item = &e->out->items[i];

@@ -107,8 +107,9 @@ static bool can_be_padded(const rk_explained *item) {
     return true;
 }
 
-static const char no_padding[] =
-    "Do not pad: BatchNorm normalizes with the statistics of the batch, and padding changes them.";
+#define BATCHES_OF_ONE_SIZE                                                                        \
+    " batches of one size (drop_last=True drops a smaller last one). Do not pad: BatchNorm "       \
+    "normalizes with the statistics of the batch, and padding changes them."
 
 // Returns whether rows of padding would change what the program computes.
 static bool normalizes_batch(const rk_explained *item) {
@@ -124,10 +125,8 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
                               "training, validation and test, there is nothing to fix: each "
                               "program is compiled once and stored. ");
     if (normalizes_batch(item)) {
-        rk_buf_add_format(text,
-                          "%s batches of one size (drop_last=True drops a smaller last one). "
-                          "%s",
-                          few ? "Otherwise use" : "Use", no_padding);
+        rk_buf_add_text(text,
+                        few ? "Otherwise use" BATCHES_OF_ONE_SIZE : "Use" BATCHES_OF_ONE_SIZE);
         return;
     }
     rk_buf_add_format(text,
@@ -171,9 +170,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "`rekindle shapes` recommends, and mask the padding.";
     if (normalizes_batch(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
-               "are only a few sizes, there is nothing to fix. Otherwise use batches of one size "
-               "(drop_last=True drops a smaller last one). Do not pad: BatchNorm normalizes with "
-               "the statistics of the batch, and padding changes them.";
+               "are only a few sizes, there is nothing to fix. Otherwise use" BATCHES_OF_ONE_SIZE;
     if (may_be_last_batch(run, item, 1))
         return "Each number of rows has a program of its own, which is compiled once and stored. "
                "If the smaller one is the last batch of a data set, pad it to the full size and "

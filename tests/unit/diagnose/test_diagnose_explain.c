@@ -75,6 +75,7 @@ static void a_weak_type_is_named(void **state) {
     assert_string_equal(head->before, "weakly typed tensor<f32>");
     assert_string_equal(head->after, "tensor<f32>");
     assert_non_null(strstr(explanation.items[1].advice, "weakly typed (weak_type)"));
+    assert_non_null(strstr(explanation.items[1].advice, "the full type before the first call"));
     assert_non_null(strstr(explanation.items[1].advice, "jnp.asarray(x, dtype=jnp.float32)"));
 }
 

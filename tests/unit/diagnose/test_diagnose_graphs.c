@@ -15,21 +15,25 @@ static rk_run_compile *ask(fixture *f, const char *job, unsigned number) {
     return run_fixture_ask(&f->run, job, number);
 }
 
+// Asks for a program and records that it was executed. `before`: the executions before the request.
+static void execute(fixture *f, const char *job, unsigned number, uint64_t executions,
+                    uint64_t before) {
+    rk_run_compile *request = ask(f, job, number);
+    request->executions = before;
+    request->has_executions = true;
+    rk_run_executed *one = &executed[f->run.model.executed_count++];
+    *one = (rk_run_executed){.executions = executions};
+    memcpy(one->key, request->key, sizeof one->key);
+}
+
 // Makes a run that requests the programs `first` and `second` of a job, one after the other, and
 // executes them that often.
 static void prepare(fixture *f, const char *job, unsigned first, uint64_t first_executions,
                     unsigned second, uint64_t second_executions) {
-    const unsigned numbers[] = {first, second};
-    const uint64_t counts[] = {first_executions, second_executions};
-    for (size_t i = 0; i < 2; i++) {
-        rk_run_compile *request = ask(f, job, numbers[i]);
-        request->executions = i;
-        request->has_executions = true;
-        executed[i] = (rk_run_executed){.executions = counts[i]};
-        memcpy(executed[i].key, request->key, sizeof executed[i].key);
-    }
     f->run.model.executed = executed;
-    f->run.model.executed_count = 2;
+    f->run.model.executed_count = 0;
+    execute(f, job, first, first_executions, 0);
+    execute(f, job, second, second_executions, 1);
     uint64_t most = first_executions > second_executions ? first_executions : second_executions;
     steps[0] = (rk_run_steps){
         .steps = {.rhythm = 1, .executions = first_executions + second_executions, .steps = most}};
@@ -77,12 +81,7 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
 static void a_cut_among_the_gradients_has_the_line_that_computes_them(void **state) {
     fixture *f = *state;
     prepare(f, "torch_backward", 1, 5, 2, 5);
-    rk_run_compile *request = ask(f, "torch_backward", 3);
-    executed[2] = (rk_run_executed){.executions = 5};
-    memcpy(executed[2].key, request->key, sizeof executed[2].key);
-    request->executions = 2;
-    request->has_executions = true;
-    f->run.model.executed_count = 3;
+    execute(f, "torch_backward", 3, 5, 2);
     f->run.processes[0].counts.executions = steps[0].steps.executions = 15;
     explain_prepared(f);
     assert_int_equal(explanation.pattern_count, 1);
@@ -115,12 +114,7 @@ static void a_read_now_and_then_is_no_part_of_the_step(void **state) {
 static void a_sample_after_some_steps_does_not_hide_a_read(void **state) {
     fixture *f = *state;
     prepare(f, "torch_read", 1, 6, 2, 6);
-    rk_run_compile *request = ask(f, "torch_seed", 1);
-    executed[2] = (rk_run_executed){.executions = 6};
-    memcpy(executed[2].key, request->key, sizeof executed[2].key);
-    request->executions = 12;
-    request->has_executions = true;
-    f->run.model.executed_count = 3;
+    execute(f, "torch_seed", 1, 6, 12);
     f->run.processes[0].counts.executions = 20;
     steps[0].steps.steps = 5;
     steps[0].steps.executions = 10;
