@@ -124,8 +124,8 @@ static void finds_the_command_of_a_job(void **state) {
     assert_string_equal(candidates("run --mode off python --"), ":command 3");
     assert_string_equal(candidates("run --mode = off -- python --"), ":command 5");
     assert_string_equal(candidates("verify --runs 5 -- "), ":command 4");
-    assert_string_equal(candidates("run "), "-- --dir --mode --job --log --help");
-    assert_string_equal(candidates("run -"), "-- --dir --mode --job --log --help");
+    assert_string_equal(candidates("run "), "-- --dir --mode --job --log --cpu-plugin --help");
+    assert_string_equal(candidates("run -"), "-- --dir --mode --job --log --cpu-plugin --help");
     assert_string_equal(candidates("run --job "), "");
 }
 
