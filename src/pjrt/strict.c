@@ -212,6 +212,7 @@ static void write_quiet(const rk_steps_state *state, rk_buf *out) {
     bool lacks_time = best.ns < RK_STRICT_FLAT_SECONDS * NS_PER_S;
     rk_buf_add_format(out, "it needs %d steps in a row and %d s without a new program; ",
                       RK_STRICT_FLAT_STEPS, RK_STRICT_FLAT_SECONDS);
+    rk_buf_add_text(out, "as far as the steps were recognized, ");
     rk_buf_add_text(out, lacks_steps ? "there were at most " : "the longest such time was ");
     if (lacks_steps)
         rk_buf_add_format(out, "%" PRIu64 " steps", best.steps);

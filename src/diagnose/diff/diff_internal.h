@@ -34,6 +34,9 @@ RK_HIDDEN void rk_differ_write_node(const rk_program_index *index, uint32_t node
 RK_HIDDEN void rk_differ_write_constant(const rk_program_index *index, uint32_t op, rk_buf *out);
 // Returns whether two constants have the same value. Their types may differ.
 RK_HIDDEN bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after);
+// Returns whether each of two programs has a constant with the value of `before`, and one with that
+// of `after`. Then the two may be two constants, and none of them changed.
+RK_HIDDEN bool rk_differ_both_have_constants(const rk_differ *d, uint32_t before, uint32_t after);
 // Returns whether changed sizes of parameters explain that a constant, a number or a short list of
 // numbers, changed from `before` to `after`.
 RK_HIDDEN bool rk_differ_constant_follows(const rk_differ *d, uint32_t before, uint32_t after);

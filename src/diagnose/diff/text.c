@@ -173,6 +173,23 @@ bool rk_differ_same_constant(const rk_differ *d, uint32_t before, uint32_t after
     return number_of(d->a, before, &x) && number_of(d->b, after, &y) && near(x, y);
 }
 
+static bool has_constant(const rk_program_index *index, rk_span bytes) {
+    for (uint32_t i = 0; i < index->model->values.count; i++) {
+        uint32_t node =
+            index->literal[i] == RK_NO_ID ? RK_NO_ID : value_of(index, index->literal[i]);
+        if (node != RK_NO_ID && rk_span_equal(index->model->nodes.items[node].bytes, bytes))
+            return true;
+    }
+    return false;
+}
+
+bool rk_differ_both_have_constants(const rk_differ *d, uint32_t before, uint32_t after) {
+    uint32_t a = value_of(d->a, before), b = value_of(d->b, after);
+    return a != RK_NO_ID && b != RK_NO_ID &&
+           has_constant(d->a, d->b->model->nodes.items[b].bytes) &&
+           has_constant(d->b, d->a->model->nodes.items[a].bytes);
+}
+
 // Numbers in a program depend on its sizes in typical ways. The divisor of a mean changes with a
 // size or a product of sizes, a scale with the root of a size, and a last index by the change of
 // the size.

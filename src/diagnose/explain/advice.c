@@ -132,19 +132,32 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
     if (is_committed_once(item))
         return "In one program this array is committed to its devices, and in the other it is not. "
                "A restored checkpoint, the result of jax.device_put with a sharding, and what is "
-               "computed from them are committed; a new jnp array is not. Place it once, before "
-               "the first step: jax.device_put(state, sharding), after the initialization or the "
-               "restore.";
-    return "Give this array one sharding (jax.device_put with a NamedSharding, or in_shardings), "
-           "the same at every call.";
+               "computed from them are committed; a new jnp array is not. If your source makes "
+               "it, place it once, before the first step: jax.device_put(state, sharding), after "
+               "the initialization or the restore. If a library makes it, there is nothing to "
+               "fix: each program is compiled once and stored.";
+    return "If your source makes this array, give it the same sharding at every call "
+           "(jax.device_put with a NamedSharding, or in_shardings). If a library makes it, there "
+           "is nothing to fix: each program is compiled once and stored.";
 }
 
 static const char *structure_advice(const rk_explained *item, bool torch) {
+    if (rk_explain_is_reordered(item) && item->nearest_of)
+        return "The operations are the same, in another order or with other operands, and why is "
+               "not known. The order of gradients may change during a run if gradients of "
+               "gradients are computed (create_graph=True), and two numbers that happen to be "
+               "equal are one input of the graph. Then there is nothing to fix: each program is "
+               "compiled once and stored.";
     if (rk_explain_is_reordered(item))
-        return "The operations are the same, in another order or with other operands. If nobody "
-               "changed the source since that run, a likely reason is a loop over a set: each "
-               "Python process may have another order. With PYTHONHASHSEED=0 in the environment "
-               "of the job the order is always the same.";
+        return torch ? "The operations are the same, in another order or with other operands. If "
+                       "nobody changed the source since that run, it may loop over a set: each "
+                       "Python process may have another order, and PYTHONHASHSEED=0 in the "
+                       "environment of the job keeps it. Or two numbers that were read are equal "
+                       "in one of the two runs only: PyTorch/XLA passes them as one input."
+                     : "The operations are the same, in another order or with other operands. If "
+                       "nobody changed the source since that run, it may loop over a set: each "
+                       "Python process may have another order, and PYTHONHASHSEED=0 in the "
+                       "environment of the job keeps it.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return "The source, or a setting that it reads, has changed since that run. The new "
                "program is compiled once and stored.";
@@ -160,14 +173,16 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "numbers is such an integer: a random operation between two steps (a sample, an "
                "augmentation) is computed with the next step. Call torch_xla.sync() after it. If "
                "this is intended, there is nothing to fix: each is compiled once and stored.";
-    return torch ? "A branch or a number in Python decides what is traced. If both programs are "
-                   "intended, such as those of training and evaluation, there is nothing to fix: "
-                   "each is compiled once and stored. Otherwise compute both ways and select with "
-                   "torch.where, or make the choice outside of the step."
-                 : "A branch in Python, or a static argument, decides what is traced. If both ways "
-                   "are intended, such as training and evaluation, there is nothing to fix: each "
-                   "is compiled once and stored. Otherwise use lax.cond or jnp.where, or make the "
-                   "choice once, outside of the loop.";
+    return torch ? "The two graphs have other operations. If they are two parts of the job, such "
+                   "as training and evaluation, there is nothing to fix: each is compiled once and "
+                   "stored. If they are meant to be one step, a branch or a number in Python "
+                   "decides what is traced: compute both ways and select with torch.where, or make "
+                   "the choice outside of the step."
+                 : "The two programs have other operations. If they are two functions of one name, "
+                   "or both ways are intended, such as training and evaluation, there is nothing "
+                   "to fix: each is compiled once and stored. If they are meant to be one, a "
+                   "branch in Python or a static argument decides what is traced: use lax.cond or "
+                   "jnp.where, or make the choice once, outside of the loop.";
 }
 
 static const char *failed_advice(const rk_explained *item) {

@@ -21,15 +21,28 @@ static bool is_known_change(const void *context, const rk_difference *difference
     return false;
 }
 
+// Returns whether candidate `b` is a program of the first step of this run, before the optimizer
+// had a state, and candidate `a` is a later program that takes the same inputs as the explained
+// one.
+static bool has_state_unlike(const choice *a, const choice *b, const rk_known *program) {
+    const rk_run_compile *later = a->candidate.request, *first = b->candidate.request;
+    return later && first && later->process == first->process && later->seq > first->seq &&
+           rk_differences_take_what_was_zero(&b->diff.diff.list) && program->has_sketch &&
+           a->candidate.known->has_sketch &&
+           rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch);
+}
+
 // An earlier start in the same environment is preferred to the latest start in another environment.
 // A program of this run is not preferred only because the earlier start ran in another environment.
-static bool is_better(const choice *a, const choice *b, unsigned source) {
+static bool is_better(const choice *a, const choice *b, const rk_known *program, unsigned source) {
     if (!b->candidate.known)
         return true;
     if (a->candidate.failed != b->candidate.failed)
         return b->candidate.failed;
     if (a->diff.elsewhere != b->diff.elsewhere)
         return b->diff.elsewhere && source != RK_NEAREST_SIBLING;
+    if (has_state_unlike(a, b, program) || has_state_unlike(b, a, program))
+        return has_state_unlike(a, b, program);
     return a->diff.changes < b->diff.changes;
 }
 
@@ -60,7 +73,7 @@ static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *
         rk_err *err = rk_diff_known(e->corpus, candidates[i].known, item->program, loaded, changes,
                                     &trial.diff);
         if (!err && trial.diff.diff.cause != RK_CAUSE_FIRST && !is_other_function(&trial, item) &&
-            is_better(&trial, best, source)) {
+            is_better(&trial, best, item->program, source)) {
             rk_known_diff_cleanup(&best->diff);
             *best = trial;
             continue;
@@ -117,7 +130,9 @@ static bool has_sketches(const rk_explained *item) {
 }
 
 bool rk_explain_is_reordered(const rk_explained *item) {
-    if (item->cause != RK_CAUSE_STRUCTURE || item->nearest_of || !has_sketches(item))
+    // JAX traces a function again in one run only for a branch or a static argument.
+    bool is_traced_again = item->nearest_of && !rk_explained_is_torch(item);
+    if (item->cause != RK_CAUSE_STRUCTURE || is_traced_again || !has_sketches(item))
         return false;
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 &&

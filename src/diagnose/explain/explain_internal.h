@@ -109,7 +109,8 @@ RK_HIDDEN bool rk_explain_is_array(const rk_explained *item);
 RK_HIDDEN bool rk_explain_moves_slice_first(const rk_explained *item);
 
 // Returns whether the cause is another structure, and the program has all operations, inputs and
-// results of the program of an earlier run: only their order or their operands differ.
+// results of the earlier program: only their order or their operands differ. For JAX, the earlier
+// program must be of another run.
 RK_HIDDEN bool rk_explain_is_reordered(const rk_explained *item);
 
 // Looks for the program of an item in earlier runs that requested it with other options or in
@@ -156,6 +157,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const r
 
 // Returns whether most of what differs are inputs that are zeros in the earlier program: values
 // that its call creates, such as an optimizer's state.
+RK_HIDDEN bool rk_differences_take_what_was_zero(const rk_differences *list);
 RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the

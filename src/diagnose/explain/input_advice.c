@@ -43,7 +43,7 @@ static bool is_of_numbers(const rk_explained *item) {
             return false;
         has_input |= rk_is_of_input(d);
     }
-    return has_input && item->cause == RK_CAUSE_PARAMETERS && item->nearest_of &&
+    return has_input && item->cause == RK_CAUSE_PARAMETERS && item->nearest &&
            rk_explained_is_torch(item) && !rk_explained_is_constant(item) &&
            has_nearly_same_operations(item) &&
            rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch);
@@ -55,7 +55,8 @@ static bool begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !item->nearest_of || !is_single_value(head->after) || !has_nearly_same_operations(item))
+        !rk_is_of_input(head) || !item->nearest_of || !is_single_value(head->after) ||
+        !has_nearly_same_operations(item))
         return false;
     for (size_t i = 1; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -213,18 +214,19 @@ static const char *torch_advice(const rk_explained *item) {
                "load_state_dict. So the number of inputs differs as long as they are equal. Each "
                "graph is compiled once and stored, and there is nothing to fix.";
     if (is_in_other(item))
-        return "One graph does all that the other one does, and more. Either a branch in Python "
-               "does it in some steps only: then do the same in each step, and select between the "
-               "results (torch.where). Or it was computed between two steps, such as a sample or "
-               "an evaluation, but not executed, so that it is a part of the next step's graph: "
-               "then call torch_xla.sync() after it. If this is intended, there is nothing to fix: "
-               "each is compiled once and stored.";
+        return "One graph does all that the other one does, and more. If they are two parts of the "
+               "job, there is nothing to fix: each is compiled once and stored. If a branch in "
+               "Python does it in some steps only, do the same in each step, and select between "
+               "the results (torch.where). If it was computed between two steps, such as a sample "
+               "or an evaluation, but not executed, it is a part of the next step's graph: call "
+               "torch_xla.sync() after it.";
     if (is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
-               "and two equal numbers as one. So a sum or an average that is kept on the device "
-               "(of a loss, of an accuracy) has another graph in its first step, and where a "
-               "number happens to equal another one. Each graph is compiled once and stored. For "
-               "fewer graphs, add up numbers that were read (.item(), once after the step).";
+               "and two equal numbers as one. So there is another graph where a number happens to "
+               "equal another one, and in the first step of a sum or an average that is kept on "
+               "the device (of a loss, of an accuracy). Each graph is compiled once and stored. If "
+               "there is such a sum, fewer graphs are needed if it adds up numbers that were read "
+               "(.item(), once after the step).";
     if (has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "

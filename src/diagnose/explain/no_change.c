@@ -7,13 +7,16 @@ static bool was_zero(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
 }
 
-bool rk_explain_takes_what_was_zero(const rk_explained *item) {
+bool rk_differences_take_what_was_zero(const rk_differences *list) {
     enum { ZEROS_MIN = 4 };
     size_t zeros = 0;
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        zeros += was_zero(&item->differences.items[i]);
-    }
-    return zeros >= ZEROS_MIN && 2 * zeros >= item->differences.cause_count;
+    for (size_t i = 0; i < list->cause_count; i++)
+        zeros += was_zero(&list->items[i]);
+    return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
+}
+
+bool rk_explain_takes_what_was_zero(const rk_explained *item) {
+    return rk_differences_take_what_was_zero(&item->differences);
 }
 
 static bool is_input_of_one_side(const rk_difference *d) {

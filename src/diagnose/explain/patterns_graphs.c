@@ -258,9 +258,10 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, rk_patter
                                         "and read there or on a later line");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
-                    "the graph: keep the numbers on the device (torch.where instead of if), read "
-                    "them once after the step, and leave one barrier a step. An operation that "
-                    "PyTorch/XLA runs on the CPU cuts the graph, too: "
+                    "the graph. Read numbers for a log once, after the step; choose with "
+                    "torch.where instead of if; leave one barrier a step. What the host needs "
+                    "within the step, such as the action for a simulator, must be read, and that "
+                    "cut stays. An operation that PyTorch/XLA runs on the CPU cuts the graph, too: "
                     "torch_xla.debug.metrics.metrics_report() has a counter aten::… for each.");
 }
 

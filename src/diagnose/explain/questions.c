@@ -55,16 +55,32 @@ static bool is_of_other_call(const rk_explained *item) {
            !has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
 
-// Returns whether two graphs of PyTorch/XLA have other inputs or results, but their operations are
-// of the same kinds, on the same lines of the source: a state of zeros in the first step, or two
-// tensors that share their data. No branch is known.
+// Returns whether two graphs of PyTorch/XLA have operations of the same kinds, on the same lines of
+// the source: two tensors that share their data, another order of the gradients, or a branch within
+// one line. Whether there is a branch is not known.
 static bool is_of_same_lines(const rk_explained *item) {
-    return rk_explained_is_torch(item) && item->cause == RK_CAUSE_PARAMETERS &&
-           !item->accumulates && item->nearest_of && item->program->has_sketch &&
-           item->nearest->has_sketch && item->program->sketch.line_count &&
+    bool may_be = item->cause == RK_CAUSE_PARAMETERS || item->cause == RK_CAUSE_STRUCTURE;
+    return rk_explained_is_torch(item) && may_be && !item->accumulates && item->nearest_of &&
+           item->program->has_sketch && item->nearest->has_sketch &&
+           item->program->sketch.line_count &&
            rk_have_same_kinds(&item->program->sketch, &item->nearest->sketch) &&
            !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
            !has_own_line(&item->nearest->sketch, &item->program->sketch);
+}
+
+// Returns whether the reason for a difference is known, and is no branch: a part of a step, values
+// of another step, another call with other inputs, another order of the operations in another
+// process, or the position of a slice.
+static bool is_no_branch(const rk_explained *item) {
+    return item->is_part || is_of_other_call(item) || rk_explain_is_of_values(item) ||
+           (rk_explain_is_reordered(item) && !item->nearest_of) ||
+           rk_explain_moves_slice_first(item);
+}
+
+// Returns whether nothing shows a branch, and nothing shows that there is none.
+static bool may_be_branch(const rk_explained *item) {
+    return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
+           (is_of_same_lines(item) || rk_explain_is_reordered(item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -76,20 +92,27 @@ static const rk_difference *sum_of(const rk_explained *item) {
     return rk_explained_head(item);
 }
 
+// The first difference that is not the shape of an input, which another question asks for.
+static const rk_difference *first_but_shapes(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind != RK_DIFFERENCE_SHAPE)
+            return &item->differences.items[i];
+    return rk_explained_head(item);
+}
+
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
-    // A constant in place of an input is no branch, and neither are the position of a slice, a part
-    // of a step, values of another step, another call with other inputs, and another order of the
-    // operations in another process.
+    // A constant in place of an input is no branch.
+    bool asks_for_branch = what->causes[RK_CAUSE_STRUCTURE];
     bool is_meant =
-        item->is_startup || (what->causes[RK_CAUSE_STRUCTURE] &&
-                             (item->is_part || is_of_other_call(item) || is_of_same_lines(item) ||
-                              rk_explain_is_of_values(item) || rk_explain_is_reordered(item) ||
-                              rk_explain_moves_slice_first(item)));
+        item->is_startup || (asks_for_branch && (is_no_branch(item) || may_be_branch(item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
-        return item->accumulates ? sum_of(item) : rk_explained_head(item);
+        return item->accumulates ? sum_of(item)
+               : asks_for_branch ? first_but_shapes(item)
+                                 : rk_explained_head(item);
     // A branch may come with an input of another shape.
-    bool shapes = what->causes[RK_CAUSE_SHAPE] && item->cause == RK_CAUSE_STRUCTURE;
+    bool shapes = what->causes[RK_CAUSE_SHAPE] &&
+                  (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
@@ -173,14 +196,29 @@ static bool is_shown_before(const rk_explained *item, const rk_explained *earlie
     return rk_explained_cost_ns(item) / 5 * 4 > rk_explained_cost_ns(earlier);
 }
 
+static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *text) {
+    rk_buf_add_text(text, rk_explained_name(item));
+    if (count > 1)
+        rk_buf_add_format(text, " and %zu more", count - 1);
+    rk_buf_add_text(text, count > 1 ? " differ" : " differs");
+    rk_buf_add_format(text,
+                      " from the program%s compared, but only in the order, the number or "
+                      "the operands of operations of the same kinds, on the same lines",
+                      count > 1 ? "s" : "");
+}
+
 static rk_err *answer(const rk_explanation *x, const asked *what) {
-    const rk_explained *worst = NULL, *unread = NULL;
-    size_t count = 0, unread_count = 0;
+    const rk_explained *worst = NULL, *unread = NULL, *open = NULL;
+    size_t count = 0, unread_count = 0, open_count = 0;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
         if (is_open(item) || leaves_open(item, what)) {
             unread = unread ? unread : item;
             unread_count++;
+        }
+        if (what->causes[RK_CAUSE_STRUCTURE] && what->causes[item->cause] && may_be_branch(item)) {
+            open = open ? open : item;
+            open_count++;
         }
         if (!evidence_of(item, what))
             continue;
@@ -189,12 +227,14 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
             worst = item;
     }
     RK_AUTO(rk_buf) text = {0};
-    what->question->known = worst || !unread;
+    what->question->known = worst || !(unread || open);
     what->question->answer = worst != NULL;
     if (worst)
         write_yes(worst, evidence_of(worst, what), count, &text);
     else if (unread)
         write_unknown(unread, unread_count, &text);
+    else if (open)
+        write_may_be_branch(open, open_count, &text);
     else
         rk_buf_add_text(&text, what->no);
     RK_TRY(rk_buf_status(&text));
@@ -220,8 +260,7 @@ rk_err *rk_answer_questions(rk_explanation *x) {
          false,
          &x->hidden_branch,
          "no function was compiled again with other operations, inputs or results (not counted: a "
-         "value that is an input in one program and a constant in the other; graphs of PyTorch/XLA "
-         "whose operations are of the same kinds, on the same lines)"},
+         "value that is an input in one program and a constant in the other)"},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(questions); i++)
         RK_TRY(answer(x, &questions[i]));

@@ -203,10 +203,29 @@ static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
     return span->first_step + done;
 }
 
+// Returns whether, from the first step of a pattern on, so much work belongs to no step that the
+// loop went on with other programs. (The steps of a second loop are a pattern of their own.)
+static bool is_interrupted(const ranges *list, uint32_t pattern) {
+    const double share_min = 0.8;
+    uint64_t work = 0, all = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_journal_steps *range = &list->items[i];
+        if (range->marked)
+            return false;
+        bool is_of_pattern = range->rhythm == pattern;
+        if (is_of_pattern || (all > 0 && range->rhythm == 0))
+            all += range->work;
+        work += is_of_pattern ? range->work : 0;
+    }
+    return (double)work < share_min * (double)all;
+}
+
 static rk_err *make_spans(ranges *list, rk_process_steps *process) {
     uint32_t pattern;
     RK_TRY(find_pattern(list, &pattern));
     merge_alike(list, pattern);
+    if (is_interrupted(list, pattern))
+        pattern = 0;
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)
         return rk_err_no_memory();

@@ -422,7 +422,7 @@ static void inputs_that_changed_places_are_another_order(void **state) {
 static void another_order_in_one_start_is_a_branch(void **state) {
     explain_two(*state, "ordered");
     expect_cause(1, RK_CAUSE_STRUCTURE);
-    expect_in(explanation.items[1].advice, "A branch in Python");
+    expect_in(explanation.items[1].advice, "branch in Python");
     assert_true(explanation.hidden_branch.answer);
 }
 
@@ -647,6 +647,36 @@ static void a_part_of_the_step_that_ran_once_needs_no_change(void **state) {
     assert_true(rk_explained_needs_no_change(&explanation.items[1]));
     assert_false(explanation.hidden_branch.answer);
     expect_in(explanation.items[1].advice, "does a part of what the earlier one does");
+}
+
+static void another_order_of_a_graph_is_not_known_to_be_a_branch(void **state) {
+    explain_two(*state, "torch_order");
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[1].advice, "and why is not known");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "only in the order, the number or the operands");
+}
+
+// Two numbers that were read are equal in this start only.
+static void numbers_that_are_equal_in_one_start_are_no_optional_input(void **state) {
+    fixture *f = *state;
+    (void)run_fixture_ask(&f->other, "torch_equal", 1);
+    run_fixture_keep(f, "torch_equal", 1, true);
+    ask(f, "torch_equal", 2);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[0].advice, "Only single numbers differ among the inputs");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+}
+
+// The first step has zeros in place of the state.
+static void a_later_step_is_not_compared_with_the_first(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_later", i);
+    explain(*state);
+    assert_true(explanation.items[1].is_startup);
+    assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[1].compile);
+    expect_cause(2, RK_CAUSE_STRUCTURE);
 }
 
 // One more input, which is no sum.
@@ -1614,6 +1644,9 @@ int main(void) {
         TEST(a_package_of_which_nothing_is_known_is_named),
         TEST(a_loss_that_some_steps_keep_is_a_result),
         TEST(a_part_of_the_step_that_ran_once_needs_no_change),
+        TEST(another_order_of_a_graph_is_not_known_to_be_a_branch),
+        TEST(numbers_that_are_equal_in_one_start_are_no_optional_input),
+        TEST(a_later_step_is_not_compared_with_the_first),
         TEST(an_optional_input_is_no_sum),
         TEST(an_update_now_and_then_is_a_branch),
         TEST(a_mask_is_named_if_an_input_has_that_name),

@@ -74,6 +74,25 @@ static void loops_that_take_turns_do_not_count_together(void **state) {
     assert_int_equal(rk_steps_longest(&steps)->count, 60);
 }
 
+// The loop goes on with other programs, and no pattern of them was found.
+static void steps_that_stop_early_are_not_known(void **state) {
+    (void)state;
+    const uint64_t work_after[] = {20, 30};
+    for (size_t i = 0; i < RK_ARRAY_LEN(work_after); i++) {
+        made m;
+        RK_AUTO(rk_steps) steps = {0};
+        make(&m);
+        range(&m, 0, 0, 10, 0, 3); // the initialization
+        range(&m, 1, 10, 100, 50, 2);
+        range(&m, 0, 110, 60, 0, 1);
+        m.steps[0].steps.work = 60;
+        m.steps[1].steps.work = 100;
+        m.steps[2].steps.work = work_after[i];
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        assert_int_equal(steps.processes[0].count, i ? 0 : 50);
+    }
+}
+
 static void compilations_have_their_steps(void **state) {
     (void)state;
     made m;
@@ -320,6 +339,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_that_do_the_same_count_together),
         cmocka_unit_test(loops_that_take_turns_do_not_count_together),
+        cmocka_unit_test(steps_that_stop_early_are_not_known),
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
         cmocka_unit_test(what_a_later_range_counts_does_not_count_twice),
