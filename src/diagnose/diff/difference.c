@@ -153,3 +153,15 @@ rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
     free_text(&d);
     return err;
 }
+
+bool rk_was_zero(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
+}
+
+bool rk_differences_take_what_was_zero(const rk_differences *list) {
+    enum { ZEROS_MIN = 4 };
+    size_t zeros = 0;
+    for (size_t i = 0; i < list->cause_count; i++)
+        zeros += rk_was_zero(&list->items[i]);
+    return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
+}

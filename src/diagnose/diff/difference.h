@@ -73,6 +73,9 @@ bool rk_is_of_input(const rk_difference *difference);
 // The same of a result.
 bool rk_is_of_result(const rk_difference *difference);
 
+// Returns whether the difference is an input that is a constant of zeros in the earlier program.
+bool rk_was_zero(const rk_difference *difference);
+
 // Returns whether an attribute of a slice differs, such as its start.
 bool rk_is_of_slice(const rk_difference *difference);
 
@@ -89,6 +92,10 @@ typedef struct rk_differences {
 enum { RK_DIFFERENCES_MAX = 256 };
 
 void rk_differences_cleanup(rk_differences *list);
+
+// Returns whether at least half of the causes, and at least four, are such inputs: values that the
+// earlier call creates, such as an optimizer's state.
+bool rk_differences_take_what_was_zero(const rk_differences *list);
 
 // Moves a difference to an earlier place, and those from there on one place back. `order` stays.
 void rk_differences_move(rk_differences *list, size_t from, size_t to);

@@ -157,7 +157,6 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const r
 
 // Returns whether most of what differs are inputs that are zeros in the earlier program: values
 // that its call creates, such as an optimizer's state.
-RK_HIDDEN bool rk_differences_take_what_was_zero(const rk_differences *list);
 RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the

@@ -3,20 +3,8 @@
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
-static bool was_zero(const rk_difference *d) {
-    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
-}
-
-bool rk_differences_take_what_was_zero(const rk_differences *list) {
-    enum { ZEROS_MIN = 4 };
-    size_t zeros = 0;
-    for (size_t i = 0; i < list->cause_count; i++)
-        zeros += was_zero(&list->items[i]);
-    return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
-}
-
 bool rk_explain_takes_what_was_zero(const rk_explained *item) {
-    return rk_differences_take_what_was_zero(&item->differences);
+    return rk_differences_take_what_rk_was_zero(&item->differences);
 }
 
 static bool is_input_of_one_side(const rk_difference *d) {
@@ -88,7 +76,7 @@ static bool is_state_of_optimizer(const rk_explained *item) {
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (!was_zero(d) || !d->after)
+        if (!rk_was_zero(d) || !d->after)
             continue;
         if (rk_sketch_count_type(sketch->results, sketch->result_count, d->after) < RETURNED_MIN &&
             rk_sketch_count_type(sketch->inputs, sketch->input_count, d->after) < TAKEN_MIN)
@@ -257,7 +245,7 @@ static void lead_with(rk_explained *item, bool tensors) {
     for (size_t i = 0; i < list->cause_count; i++) {
         rk_dims dims;
         const rk_difference *d = &list->items[i];
-        if (was_zero(d) && (rk_parse_dims(d->after, &dims) && dims.count > 0) == tensors)
+        if (rk_was_zero(d) && (rk_parse_dims(d->after, &dims) && dims.count > 0) == tensors)
             rk_differences_move(list, i, front++);
     }
 }
