@@ -4,7 +4,7 @@
 #include "diagnose/shapes/dims_internal.h"
 
 bool rk_explain_takes_what_was_zero(const rk_explained *item) {
-    return rk_differences_take_what_rk_was_zero(&item->differences);
+    return rk_differences_take_what_was_zero(&item->differences);
 }
 
 static bool is_input_of_one_side(const rk_difference *d) {
