@@ -4,6 +4,7 @@
 #include "diagnose/diff/value_words.h"
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 typedef struct asked {
     bool causes[RK_CAUSE_COUNT];
@@ -110,13 +111,15 @@ static const rk_difference *evidence_of(const rk_explained *item, const asked *w
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
-    // A branch may come with an input of another shape.
-    bool shapes = what->causes[RK_CAUSE_SHAPE] &&
-                  (item->cause == RK_CAUSE_STRUCTURE || item->cause == RK_CAUSE_PARAMETERS);
+    // A branch may come with an input of another shape, and so may another part of a graph of
+    // PyTorch/XLA.
+    bool is_part = item->cause == RK_CAUSE_PARAMETERS && rk_explained_is_torch(item);
+    bool shapes = what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || is_part);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
-            (shapes && d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d)))
+            (shapes && d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
+             (!is_part || rk_same_rank(d->before, d->after))))
             return d;
     }
     return NULL;

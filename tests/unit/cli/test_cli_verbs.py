@@ -25,6 +25,11 @@ from pathlib import Path
 
 REKINDLE, FIXTURE, STUB = sys.argv[1:4]
 
+# The plugin as all files of the project pin it: the development environments, the wheel's extra, the advice and the demo.
+ROOT = Path(__file__).parents[3]
+PLUGIN = "xla-cpu-pjrt==" + re.search(r"^xla-cpu-pjrt==(\S+)$",
+                                       (ROOT / "scripts/requirements-jax-newest.txt").read_text(), re.M)[1]  # fmt: skip
+
 # Prints "ready" once its handlers are installed, so that no signal comes too early.
 TRAP = r"""
 import os, signal, sys, time
@@ -205,7 +210,7 @@ class Run(Case):
         self.assertEqual(lines, [
             "If this job uses JAX or PyTorch/XLA on the CPU, start it on XLA's CPU plugin, and rekindle stores what it "
             f"compiles. {self.LACKS}",
-            f"  '{python}' -m pip install 'xla-cpu-pjrt==0.0.1'",
+            f"  '{python}' -m pip install '{PLUGIN}'",
             f"  rekindle run --cpu-plugin --job one -- '{python}' 'it'\\''s' ''",
         ])  # fmt: skip
         self.plugin()
@@ -218,13 +223,17 @@ class Run(Case):
         verdict = self.call("verify", "--", python).stdout
         self.assertIn(f"  rekindle verify --cpu-plugin -- '{python}'\n", verdict)
 
+    def test_one_version_of_the_plugin_is_pinned(self):
+        for name in ("python/pyproject.toml", "examples/demo", "scripts/requirements-jax-0.10.txt"):
+            self.assertEqual(re.findall(r"xla-cpu-pjrt==[\d.]+", (ROOT / name).read_text()), [PLUGIN], name)
+
     def test_the_remedy_for_an_environment_without_pip(self):
         python = self.python("jax/__init__.py")
         uv = self.folder / "tools/uv"
         uv.parent.mkdir()
         uv.touch(0o755)
         variables = {"PATH": f"{uv.parent}:/usr/bin:/bin"}
-        installs = f"  uv pip install --python '{python}' 'xla-cpu-pjrt==0.0.1'"
+        installs = f"  uv pip install --python '{python}' '{PLUGIN}'"
         said = self.call("run", "--", python, variables=variables).stderr.splitlines()
         self.assertEqual(said[1], installs)
         said = self.call("run", "--cpu-plugin", "--", python, variables=variables).stderr.splitlines()
@@ -237,7 +246,7 @@ class Run(Case):
 
     def test_a_jax_that_works_on_no_cpu_plugin_is_not_sent_to_one(self):
         python = self.python("jax/__init__.py", "jax-0.4.30.dist-info/METADATA")
-        installs = f"  '{python}' -m pip install 'jax>=0.6.2' 'xla-cpu-pjrt==0.0.1'"
+        installs = f"  '{python}' -m pip install 'jax>=0.6.2' '{PLUGIN}'"
         *lines, last = self.call("run", "--", python).stderr.splitlines()
         self.assertIn("no PJRT plugin was seen", last)
         self.assertIn("JAX 0.4.30", lines[0])
@@ -257,7 +266,7 @@ class Run(Case):
         python.write_text("#!/bin/sh\necho " + " ".join(f'"${name}"' for name in self.VARIABLES) + "\n")
         missing = self.call("run", "--cpu-plugin", "--", python)
         self.assertEqual((missing.returncode, missing.stdout), (2, ""))
-        self.assertEqual(missing.stderr.splitlines()[-1], f"  '{python}' -m pip install 'xla-cpu-pjrt==0.0.1'")
+        self.assertEqual(missing.stderr.splitlines()[-1], f"  '{python}' -m pip install '{PLUGIN}'")
         plugin = self.plugin()
         command = ("run", "--cpu-plugin", "--", python)
         done = self.call(*command)
