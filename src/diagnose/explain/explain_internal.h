@@ -163,8 +163,13 @@ RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
 
-// Returns whether two graphs of PyTorch/XLA only differ in values that another step has: single
-// numbers, such as a running sum, or tensors of an earlier step that still exist at the barrier.
+// Returns whether only one of two graphs of PyTorch/XLA takes and returns some more values: those
+// of a sample that some steps make, or of an earlier step, which still exist at the barrier and are
+// computed there.
+RK_HIDDEN bool rk_explain_keeps_tensors(const rk_explained *item);
+
+// Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or
+// the state of the random numbers.
 RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);
 // Returns whether two graphs of PyTorch/XLA only differ in operations on one integer, as the state
 // of the random numbers is: a random operation outside of the steps was computed in one of them.

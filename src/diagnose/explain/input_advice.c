@@ -141,11 +141,11 @@ static bool has_only_results(const rk_explained *item) {
     return item->differences.cause_count > 0;
 }
 
-// Returns whether only one of two graphs takes and returns some more values: tensors of an earlier
-// step, such as a prediction, which still exist at the barrier and are computed there.
-static bool keeps_tensors(const rk_explained *item) {
+bool rk_explain_keeps_tensors(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool returns = false, takes = false;
+    if (item->cause != RK_CAUSE_PARAMETERS || !head)
+        return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind != head->kind)
@@ -170,7 +170,7 @@ bool rk_explain_is_of_seed(const rk_explained *item) {
 }
 
 bool rk_explain_is_of_values(const rk_explained *item) {
-    return (item->cause == RK_CAUSE_PARAMETERS && (is_of_numbers(item) || keeps_tensors(item))) ||
+    return (item->cause == RK_CAUSE_PARAMETERS && is_of_numbers(item)) ||
            rk_explain_is_of_seed(item);
 }
 
@@ -201,13 +201,14 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device, torch.zeros(1, dtype=…).to(device), and read it with .item().";
-    if (keeps_tensors(item))
-        return "One of the two graphs takes and returns more values. They were computed before the "
-               "step, such as the prediction of an earlier step or an average between two loops, "
-               "but not executed, and they still exist at torch_xla.sync(): so they are a part of "
-               "this step's graph. Delete them (del), or call torch_xla.sync() where they are "
-               "computed (a read alone, such as .item(), does not help). If this is intended, "
-               "there is nothing to fix: each is compiled once and stored.";
+    if (rk_explain_keeps_tensors(item))
+        return "One of the two graphs takes and returns more values. Only some steps compute them, "
+               "such as a sample, or they were computed before the step, such as the prediction "
+               "of an earlier step or an average between two loops; and they still exist at "
+               "torch_xla.sync(). So they are a part of this graph. If this is intended, there is "
+               "nothing to fix: each is compiled once and stored. Otherwise delete them (del), or "
+               "call torch_xla.sync() where they are computed (a read alone, such as .item(), "
+               "does not help).";
     if (shares_inputs(item))
         return "The two graphs have the same operations. PyTorch/XLA passes tensors that share "
                "their data as one input, such as the parameters of two networks after "

@@ -183,7 +183,9 @@ static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
 // they draw random numbers, there is a cause: the initialization is computed with the first step.
 static bool is_piece_of_start(const rk_explanation *x, const rk_steps *steps,
                               const rk_explained *item) {
-    return item->cause == RK_CAUSE_STRUCTURE && item->nearest_of && rk_explained_is_torch(item) &&
+    bool may_be = item->cause == RK_CAUSE_STRUCTURE ||
+                  (item->cause == RK_CAUSE_PARAMETERS && !item->accumulates);
+    return may_be && item->nearest_of && rk_explained_is_torch(item) &&
            !rk_explain_is_of_seed(item) && in_one_step(steps, item) &&
            rk_steps_of_compile(steps, item->compile) == 0 &&
            rk_explain_executions(x->run, item->compile) == 1 &&

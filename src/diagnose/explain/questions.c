@@ -81,7 +81,8 @@ static bool is_no_branch(const rk_explained *item) {
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 static bool may_be_branch(const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
-           (is_of_same_lines(item) || rk_explain_is_reordered(item));
+           (is_of_same_lines(item) || rk_explain_is_reordered(item) ||
+            rk_explain_keeps_tensors(item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -200,14 +201,20 @@ static bool is_shown_before(const rk_explained *item, const rk_explained *earlie
 }
 
 static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *text) {
+    const char *s = count > 1 ? "" : "s";
     rk_buf_add_text(text, rk_explained_name(item));
     if (count > 1)
         rk_buf_add_format(text, " and %zu more", count - 1);
-    rk_buf_add_text(text, count > 1 ? " differ" : " differs");
-    rk_buf_add_format(text,
-                      " from the program%s compared, but only in the order, the number or "
-                      "the operands of operations of the same kinds, on the same lines",
-                      count > 1 ? "s" : "");
+    if (rk_explain_keeps_tensors(item))
+        rk_buf_add_format(text,
+                          " take%s or return%s values that other graphs do not: a branch computes "
+                          "them, or they were computed before the step",
+                          s, s);
+    else
+        rk_buf_add_format(text,
+                          " differ%s from the program compared, but only in the order, the number "
+                          "or the operands of operations of the same kinds, on the same lines",
+                          s);
 }
 
 static rk_err *answer(const rk_explanation *x, const asked *what) {
