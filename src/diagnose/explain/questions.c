@@ -212,7 +212,7 @@ static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *
                           s, s);
     else
         rk_buf_add_format(text,
-                          " differ%s from the program compared, but only in the order, the number "
+                          " differ%s from an earlier program, but only in the order, the number "
                           "or the operands of operations of the same kinds, on the same lines",
                           s);
 }
