@@ -127,7 +127,12 @@ static void add_executions(rk_table *table, const rk_run_model *run, const rk_st
         add_outside(run, steps, counts, &note);
     add_count(table, "executions", counts->executions, RK_STYLE_NONE, rk_need_text(&note));
     add_transfer(table, "host to device", counts->host_to_device, counts->host_to_device_bytes);
-    add_transfer(table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+    // On the CPU, JAX reads results in place, without a transfer.
+    if (counts->device_to_host > 0)
+        add_transfer(table, "device to host", counts->device_to_host, counts->device_to_host_bytes);
+    else
+        add_count(table, "device to host", 0, RK_STYLE_NONE,
+                  counts->executions > 0 ? "results that are read in place do not count" : "");
 }
 
 static void add_steps(rk_table *table, const rk_steps *steps, uint64_t executions) {
