@@ -98,9 +98,17 @@ bool rk_step_detector_does_more(const rk_step_detector_program *program,
            (program->carried_set & step->carried_set) == step->carried_set;
 }
 
+// Returns whether two programs get and return nearly as many values of nearly the same types, and
+// little else. A few tensors may have other types: those of a batch or of a sample.
+static bool is_of_same_model(const rk_step_detector_program *a, const rk_step_detector_program *b) {
+    enum { CARRIED_MIN = 16 };
+    return a->carried >= CARRIED_MIN && b->carried >= CARRIED_MIN && gets_only_state(a) &&
+           gets_only_state(b) && has_similar_types(a, b);
+}
+
 // Returns whether two programs get and return the same state, except for some scalars. The
 // operations may differ: one of them computes more values for a log line, or has a shorter
-// sequence. Or one computes a tensor of the step before, too, and gets an input for it.
+// sequence. Or one computes a tensor of the step before or a sample, too, and gets an input for it.
 static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_detector_program *b) {
     enum { TENSORS = 2 };
     uint64_t one = a->operations, other = b->operations;
@@ -109,7 +117,7 @@ static bool is_of_same_state(const rk_step_detector_program *a, const rk_step_de
                    gets_only_state(a) && gets_only_state(b);
     bool is_near = distance_of(a->inputs, b->inputs) <= TENSORS &&
                    distance_of(a->carried, b->carried) <= TENSORS &&
-                   rk_step_detector_are_whole_steps(a, b);
+                   (rk_step_detector_are_whole_steps(a, b) || is_of_same_model(a, b));
     return (is_same || is_near) && 2 * one >= other && 2 * other >= one;
 }
 

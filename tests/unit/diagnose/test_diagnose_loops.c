@@ -17,7 +17,7 @@ enum {
     EXECUTIONS_MAX = 4096,
     WARM_STEPS = 20,
     ANSWERS_MAX = 2,
-    RECORDINGS = 122,
+    RECORDINGS = 123,
 };
 
 typedef struct loop {
