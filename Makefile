@@ -5,7 +5,7 @@ export FULL
 
 SOURCES = find src tests bench fuzz -name '*.[ch]'
 
-.PHONY: build setup demo check check-gpu conformance jax-versions bench format tidy install wheel clean
+.PHONY: build setup demo check check-gpu conformance jax-versions new-user bench format tidy install wheel clean
 
 # On a terminal ninja shows one line that it updates; elsewhere it shows nothing but errors.
 build: setup
@@ -37,6 +37,10 @@ conformance: build
 jax-versions: build
 	scripts/python-env --create plugins
 	tests/conformance/jax_versions $(VERSIONS)
+
+# A new user's first commands, in venv, virtualenv and uv, with the wheel and with `make install`; a quarter of an hour.
+new-user: build
+	tests/conformance/new_user $(KINDS)
 
 bench: build
 	bench/run
