@@ -235,8 +235,9 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
     // If operations were added or removed, the alignment may pair unrelated constants.
     if (!subject.follows && (d->structures || d->parameters) && !same_place)
         subject.follows = true;
-    // The inputs already differ, in their sharding for example.
-    if (!subject.follows && rk_differ_inputs_differ(d) &&
+    // The inputs already differ, in their sharding for example. The search takes time in proportion
+    // to the programs, so it ends when no more differences are stored.
+    if (!subject.follows && rk_differ_inputs_differ(d) && d->out->list.count < RK_DIFFERENCES_MAX &&
         rk_differ_both_have_constants(d, before, after))
         subject.follows = true;
     if (!subject.follows) {
