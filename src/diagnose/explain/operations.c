@@ -134,6 +134,15 @@ static bool has_own_function(const rk_sketch *sketch, const rk_sketch *other) {
     return !has_others;
 }
 
+bool rk_has_own_line(const rk_sketch *a, const rk_sketch *b) {
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        uint64_t line = a->lines[i].hash;
+        if (line != a->call.hash && !rk_sketch_find_line(b, line))
+            return true;
+    }
+    return false;
+}
+
 bool rk_is_read(const rk_sketch *sketch) {
     const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
     return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');

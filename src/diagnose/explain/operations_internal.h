@@ -20,6 +20,10 @@ RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool
 // both lines occurs in both programs, so it does not count.)
 RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 
+// Returns whether the first program has a line of the user, below its call, that the second one
+// lacks.
+RK_HIDDEN bool rk_has_own_line(const rk_sketch *a, const rk_sketch *b);
+
 // Returns whether a graph of PyTorch/XLA executes only what one number needs, and returns this
 // number.
 RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);

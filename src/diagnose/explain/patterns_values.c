@@ -121,13 +121,21 @@ static bool is_random_size(const rk_explained *item) {
            item->program->has_sketch && rk_is_random_helper(&item->program->sketch);
 }
 
+// Returns whether two graphs of PyTorch/XLA are of two places in the source, such as the losses of
+// training and of evaluation: each has lines of its own.
+static bool is_of_other_place(const rk_explained *item) {
+    return rk_explained_is_torch(item) &&
+           rk_has_own_line(&item->program->sketch, &item->nearest->sketch) &&
+           rk_has_own_line(&item->nearest->sketch, &item->program->sketch);
+}
+
 static bool may_begin(const rk_explained *item) {
     if (!rk_value_difference(item) || item->compile->refused || !is_comparable(item))
         return false;
     if (item->cause == RK_CAUSE_CONSTANT)
         return !is_random_size(item);
     return item->cause == RK_CAUSE_SHAPE && is_family(item->nearest, item->program) &&
-           follows_size(item);
+           follows_size(item) && !is_of_other_place(item);
 }
 
 // Compilations that differ at one place.

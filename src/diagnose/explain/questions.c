@@ -37,23 +37,13 @@ static bool leaves_open(const rk_explained *item, const asked *what) {
     return false;
 }
 
-// Returns whether the first program has a line, below its call, that the second one lacks.
-static bool has_own_line(const rk_sketch *a, const rk_sketch *b) {
-    for (uint32_t i = 0; i < a->line_count; i++) {
-        uint64_t line = a->lines[i].hash;
-        if (line != a->call.hash && !rk_sketch_find_line(b, line))
-            return true;
-    }
-    return false;
-}
-
 // Returns whether another line than that of the compared program calls the function with other
 // inputs, such as the step of another model, and no line of the source is in one of the two
 // programs only. So no branch of the source is known.
 static bool is_of_other_call(const rk_explained *item) {
     return item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&
-           !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
-           !has_own_line(&item->nearest->sketch, &item->program->sketch);
+           !rk_has_own_line(&item->program->sketch, &item->nearest->sketch) &&
+           !rk_has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
 
 // Returns whether two graphs of PyTorch/XLA have operations of the same kinds, on the same lines of
@@ -65,8 +55,8 @@ static bool is_of_same_lines(const rk_explained *item) {
            item->program->has_sketch && item->nearest->has_sketch &&
            item->program->sketch.line_count &&
            rk_have_same_kinds(&item->program->sketch, &item->nearest->sketch) &&
-           !has_own_line(&item->program->sketch, &item->nearest->sketch) &&
-           !has_own_line(&item->nearest->sketch, &item->program->sketch);
+           !rk_has_own_line(&item->program->sketch, &item->nearest->sketch) &&
+           !rk_has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
 
 // Returns whether the reason for a difference is known, and is no branch: a part of a step, values
