@@ -188,6 +188,18 @@ static bool shares_inputs(const rk_explained *item) {
            item->program->sketch.structure == item->nearest->sketch.structure;
 }
 
+// Returns whether one of two graphs has the same operations more often, on the same lines: a loop
+// in Python, or a recurrent layer that PyTorch unrolls.
+static bool repeats_more(const rk_explained *item) {
+    const double more_min = 1.1;
+    if (!item->nearest_of || !item->program->has_sketch || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    double less = a->op_count < b->op_count ? a->op_count : b->op_count;
+    return (double)a->op_count + (double)b->op_count - less >= more_min * less && a->line_count &&
+           rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+}
+
 static bool has_added(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED)
@@ -214,6 +226,11 @@ static const char *torch_advice(const rk_explained *item) {
                "their data as one input, such as the parameters of two networks after "
                "load_state_dict. So the number of inputs differs as long as they are equal. Each "
                "graph is compiled once and stored, and there is nothing to fix.";
+    if (repeats_more(item))
+        return "The operations are of the same kinds, on the same lines, but one graph has more of "
+               "them, as with a loop in Python, or with a recurrent layer (nn.LSTM) that PyTorch "
+               "unrolls over sequences of two lengths. Each graph is compiled once and stored. If "
+               "there are many lengths, pad to a few of them.";
     if (is_in_other(item))
         return "One graph does all that the other one does, and more. If they are two parts of the "
                "job, there is nothing to fix: each is compiled once and stored. If a branch in "

@@ -159,10 +159,21 @@ static bool has_kind(const rk_sketch *sketch, uint64_t kind) {
     return false;
 }
 
+// Returns whether the kind is a concatenation in PyTorch/XLA. The number of its operands is that of
+// the steps in an unrolled loop.
+static bool is_concatenation(uint32_t kind) {
+    enum { OPERANDS_MAX = 512 };
+    for (uint32_t i = 1; i <= OPERANDS_MAX; i++)
+        if ((uint32_t)rk_program_index_kind(rk_span_text("hlo.concatenate"), i, 1, 0) == kind)
+            return true;
+    return false;
+}
+
 static bool has_all_kinds_of(const rk_sketch *a, const rk_sketch *b) {
     uint64_t results = rk_program_index_kind(rk_span_text("hlo.tuple"), b->result_count, 1, 0);
     for (uint32_t i = 0; i < b->kind_count; i++)
-        if (b->kinds[i].hash != (uint32_t)results && !has_kind(a, b->kinds[i].hash))
+        if (b->kinds[i].hash != (uint32_t)results && !has_kind(a, b->kinds[i].hash) &&
+            !is_concatenation(b->kinds[i].hash))
             return false;
     return true;
 }

@@ -43,7 +43,7 @@ RK_HIDDEN bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketc
 RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 
 // Returns whether two programs have the same kinds of operations, in any number. The tuple of the
-// results does not count.
+// results does not count, and neither do concatenations of PyTorch/XLA.
 RK_HIDDEN bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b);
 
 // The share of the operations of the smaller program that the larger program has, too, by kind.

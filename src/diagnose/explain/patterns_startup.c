@@ -366,7 +366,8 @@ static void add_lines(const rk_startup_group *g, rk_buf *out) {
         cost_ns += line.cost_ns;
     }
     if (count)
-        rk_buf_add_format(out, ", mostly on line%s %s", count == 1 ? "" : "s", rk_buf_text(&lines));
+        rk_buf_add_format(out, ", and most of the seconds are those of line%s %s",
+                          count == 1 ? "" : "s", rk_buf_text(&lines));
 }
 
 // Appends "12 operations before the first step". A job may make a second model later, before the

@@ -137,13 +137,16 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
 
 static const char *advice_on_last_batch(const rk_explained *item) {
     if (!rk_explained_is_torch(item))
-        return "This looks like the last batch, which is smaller. Pad it to the full size and mask "
+        return "This looks like the last batch, which is smaller. If so, pad it to the full size "
+               "and mask "
                "the padding. In training, you can drop this batch instead; in evaluation, that "
                "changes the result.";
     if (normalizes_batch(item))
-        return "This looks like the last batch, which is smaller. drop_last=True drops it. (Rows "
+        return "This looks like the last batch, which is smaller. If so, drop_last=True drops it. "
+               "(Rows "
                "of padding would change the statistics of BatchNorm.)";
-    return "This looks like the last batch, which is smaller. Pad it to the full size and mask the "
+    return "This looks like the last batch, which is smaller. If so, pad it to the full size and "
+           "mask the "
            "padding. In training, drop_last=True drops this batch instead; in evaluation, that "
            "changes the result.";
 }

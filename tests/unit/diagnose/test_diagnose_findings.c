@@ -1115,7 +1115,7 @@ static void a_function_that_runs_the_steps_is_not_the_place(void **state) {
     assert_int_equal(pattern->member_count, 20);
     assert_int_equal(pattern->line, 10);
     expect_in(pattern->summary, "in the function main, which runs the rest of the job as well, "
-                                "mostly on line 10");
+                                "and most of the seconds are those of line 10");
     expect_not_in(pattern->advice, "the steps"); // which are not known
     // What the line calculates is not known: a loss, for example.
     expect_in(pattern->advice, "put what each line calculates into a function");
