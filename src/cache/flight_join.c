@@ -100,8 +100,10 @@ static void note_change(watch *self, const rk_lease_view *view, uint64_t now_ns)
     if (view->identity != self->identity) {
         self->checked_ns = 0;
         self->compiled_seen_at_ns = 0;
-        rk_flight_name(&view->holder, self->wait->waited_for, sizeof self->wait->waited_for);
+        self->wait->waited_for[0] = '\0';
     }
+    if (!self->wait->waited_for[0]) // a lease just created has no holder yet
+        rk_flight_name(&view->holder, self->wait->waited_for, sizeof self->wait->waited_for);
     if (view->compiled && !self->compiled_seen_at_ns)
         self->compiled_seen_at_ns = now_ns;
     if (view->identity == self->identity && view->size_bytes == self->size_bytes)

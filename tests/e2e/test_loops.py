@@ -12,6 +12,7 @@ import pytest
 import harness
 
 FULL = os.environ.get("FULL") == "1"
+ALL = os.environ.get("REKINDLE_ALL_LOOPS") == "1"
 WARM_STEPS = 20
 STRICT = {"REKINDLE_STRICT": "fail", "REKINDLE_WARMUP": f"{WARM_STEPS} steps"}
 # These compile versions of known functions after 20 steps, or operations outside of the steps: strict mode refuses that.
@@ -20,18 +21,24 @@ COMPILES_LATE = {"counter": 21, "sweep": 21, "gan": 20}
 # Its steps are many small operations without a jitted function, and may be not known.
 MAY_BE_UNKNOWN = ("eager",)
 
-# Loops of programs/loops.py and their length. The first ones run in each check, the others only with FULL=1.
+# Loops of programs/loops.py and their length: those that run in each check, those that FULL=1 adds, and those that only
+# `make conformance` adds. The recorded events of all of them are read in each check.
 ALWAYS = [("many_parameters", 30), ("eval_first", 25), ("accumulation", 5), ("flax_linen", 11)]
-JAX = ALWAYS + [
+IN_FULL = [
     (loop, 60)
     for loop in (
-        "plain", "logging", "eval_many", "eval_one", "eval_more_than_training", "epochs", "scan", "eager_update",
-        "eager_accumulation", "eager", "target_network", "two_phases", "serving", "flax_nnx", "equinox", "optax_eager",
-        "optax_multi_steps", "sweep", "regression", "grad_and_update", "jitted_accumulation", "reinforcement",
-        "average", "augmentation", "sharded",
+        "plain", "logging", "eval_more_than_training", "scan", "eager", "target_network", "serving", "flax_nnx",
+        "optax_multi_steps", "reinforcement", "sharded", "gan", "counter",
+    )
+] + [("plain", 5), ("counter", 20)]  # fmt: skip
+IN_CONFORMANCE = [
+    (loop, 60)
+    for loop in (
+        "eval_many", "eval_one", "epochs", "eager_update", "eager_accumulation", "two_phases", "equinox", "optax_eager",
+        "sweep", "regression", "grad_and_update", "jitted_accumulation", "average", "augmentation",
     )
 ] + [(loop, steps) for loop in ("plain", "gan", "counter") for steps in (5, 11, 20)]  # fmt: skip
-JAX += [("logging", 5), ("eval_one", 11), ("equinox", 20), ("gan", 60), ("counter", 60)]
+IN_CONFORMANCE += [("logging", 5), ("eval_one", 11), ("equinox", 20)]
 LIBRARIES = [(loop, 60) for loop in ("keras_fit", "haiku", "numpyro_svi", "numpyro_mcmc", "blackjax")]
 TORCH = [
     ("plain", 60), ("plain", 11), ("plain", 5), ("sgd", 11), ("capturable", 40), ("item", 11), ("logging", 60),
@@ -45,7 +52,8 @@ def jobs():
         return [("loops_torch.py", loop, steps) for loop, steps in TORCH]
     if importlib.util.find_spec("numpyro"):
         return [("loops_libraries.py", loop, steps) for loop, steps in LIBRARIES]
-    return [("loops.py", loop, steps) for loop, steps in (JAX if FULL else ALWAYS)]
+    loops = ALWAYS + (IN_FULL if FULL or ALL else []) + (IN_CONFORMANCE if ALL else [])
+    return [("loops.py", loop, steps) for loop, steps in dict.fromkeys(loops)]
 
 
 @pytest.fixture
