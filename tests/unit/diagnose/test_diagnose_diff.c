@@ -35,6 +35,9 @@ static const expected JOBS[] = {
      "tensor<8xf32>", 11, 2},
     {"sharding", RK_CAUSE_SHARDING, RK_DIFFERENCE_SHARDING, "x sdy.sharding", "[{\"data\"}, {}]",
      "[{\"model\"}, {}]", 10, 1},
+    // Constants that both programs have are no causes if the inputs differ.
+    {"swapped", RK_CAUSE_SHARDING, RK_DIFFERENCE_SHARDING, "x sdy.sharding", "[{\"data\"}, {}]",
+     "[{\"model\"}, {}]", 10, 1},
     {"cast", RK_CAUSE_DTYPE, RK_DIFFERENCE_DTYPE, "of input x", "tensor<8x8xf32>",
      "tensor<8x8xbf16>", 7, 2},
     {"operands", RK_CAUSE_STRUCTURE, RK_DIFFERENCE_ATTRIBUTE, "operand 0", "input y", "input x", 7,
