@@ -124,30 +124,6 @@ static void find_packages(const char *python, packages *found) {
     look_beside(python, found);
 }
 
-// Adds text for use between single quotes. Lines stay lines.
-static void add_quoted(rk_buf *out, const char *text) {
-    while (*text) {
-        size_t len = strcspn(text, "'\n\t");
-        rk_text_add_printable(out, rk_span_of(text, len));
-        text += len;
-        if (*text == '\'')
-            rk_buf_add_text(out, "'\\''");
-        else
-            rk_buf_add(out, text, *text != '\0');
-        text += *text != '\0';
-    }
-}
-
-// Quotes text for a shell if it needs quotes.
-static void add_word(rk_buf *out, const char *text) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+:,=@%";
-    bool quoted = !text[0] || text[strspn(text, plain)] != '\0';
-    rk_buf_add_text(out, quoted ? "'" : "");
-    add_quoted(out, text);
-    rk_buf_add_text(out, quoted ? "'" : "");
-}
-
 // Returns the version of the JAX in `folder` if no CPU plugin that was tried works with it
 // (docs/jax-versions.md). Returns NULL for another version, and if the version is not known.
 static const char *find_refused_jax(const char *folder) {
@@ -165,7 +141,7 @@ static const char *find_refused_jax(const char *folder) {
 static void add_install(const char *python, const packages *found, const char *what, rk_buf *out) {
     rk_autofree char *uv = found->pip ? NULL : rk_command_file_find("uv");
     rk_buf_add_text(out, uv ? "  uv pip install --python " : "  ");
-    add_word(out, python);
+    rk_text_add_word(out, python);
     rk_buf_add_format(out, "%s%s%s\n", uv ? " " : " -m pip install ", what, plugin_package);
 }
 
@@ -177,7 +153,7 @@ static void add_again(rk_buf *out) {
         RK_AUTO(rk_buf) shown = RK_BUF_INIT(0);
         rk_redact_argument(&redactor, rk_span_text(rk_verb_words[i]), &shown);
         rk_buf_add_byte(out, ' ');
-        add_word(out, rk_need_text(&shown));
+        rk_text_add_word(out, rk_need_text(&shown));
         rk_buf_add_text(out, i == 0 ? " --cpu-plugin" : "");
     }
     rk_buf_add_byte(out, '\n');

@@ -56,8 +56,9 @@ static rk_err *write_summary(const rk_settings *settings, const char *run, const
     rk_err *err = rk_run_load(directory, run, &model);
     if (rk_err_code(err) == RK_NOT_FOUND) {
         rk_err_drop(err, "no process of the job had anything to record");
-        rk_summary_write_nothing(directory, command_name, rk_child_exit_status(end), out,
-                                 out_remedy);
+        rk_mode mode = rk_settings_get(settings)->mode;
+        rk_summary_write_nothing(directory, mode != RK_MODE_READONLY, command_name,
+                                 rk_child_exit_status(end), out, out_remedy);
         return NULL;
     }
     if (err)

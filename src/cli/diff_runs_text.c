@@ -9,6 +9,7 @@
 #include "cli/fail.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "cli/verb.h"
 #include "diagnose/diff/recorded.h"
 
 enum { SHOWN = 4, DIFFERENCES_SHOWN = 3, ENVIRONMENT_SHOWN = 8 };
@@ -171,10 +172,11 @@ static void print_again_because(const rk_run_only_list *list, const char *reason
         if (strcmp(reason_of(&list->items[i]), reason) == 0)
             add(same, &list->items[i]);
     rk_buf_add_format(&note,
-                      "Nothing changed in %s: the stored executable%s %s %s (`rekindle explain "
-                      "--run %s`).",
+                      "Nothing changed in %s: the stored executable%s %s %s (`rekindle explain",
                       same->count == 1 ? "it" : "them", rk_text_plural(same->count),
-                      same->count == 1 ? "was" : "were", reason, rk_need_text(&b->number));
+                      same->count == 1 ? "was" : "were", reason);
+    rk_verb_add_dir(&note);
+    rk_buf_add_format(&note, " --run %s`).", rk_need_text(&b->number));
     if (strncmp(reason, "not stored", 10) == 0) {
         rk_buf_clear(&note);
         rk_buf_add_format(&note, "Nothing changed in %s: the executable%s %s %s.",

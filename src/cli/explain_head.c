@@ -6,6 +6,7 @@
 #include "cli/explain_internal.h"
 #include "cli/fail.h"
 #include "cli/text.h"
+#include "cli/verb.h"
 #include "diagnose/diff/recorded.h"
 
 void rk_explain_print_line(const rk_buf *line, size_t indent, FILE *out) {
@@ -305,10 +306,11 @@ void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, F
         print_questions(x, out);
     } else if (how->compiled) {
         rk_buf_clear(&line);
-        rk_buf_add_format(
-            &line,
-            "Run %s was the last start that compiled something: `rekindle explain --run %s`.",
-            how->compiled, how->compiled);
+        rk_buf_add_format(&line,
+                          "Run %s was the last start that compiled something: `rekindle explain",
+                          how->compiled);
+        rk_verb_add_dir(&line);
+        rk_buf_add_format(&line, " --run %s`.", how->compiled);
         rk_explain_print_line(&line, 2, out);
     }
     print_again_and_again(x, out);
@@ -320,8 +322,9 @@ void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, F
     }
     if (how->compare && may_have_changed(x, &c)) {
         rk_buf_clear(&line);
-        rk_buf_add_format(&line, "  What changed since the run before: `rekindle diff %s`",
-                          how->compare);
+        rk_buf_add_text(&line, "  What changed since the run before: `rekindle diff");
+        rk_verb_add_dir(&line);
+        rk_buf_add_format(&line, " %s`", how->compare);
         rk_explain_print_line(&line, 6, out);
     }
 }

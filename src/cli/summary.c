@@ -87,7 +87,8 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
     add_compiled(out, model, totals);
     add_if_any(out, again, "requested again");
     add_if_any(out, totals->preloaded, "prefetched");
-    add_if_any(out, totals->bypassed, "bypassed");
+    // A request that failed is counted as failed only, as in `rekindle stats`.
+    add_if_any(out, totals->bypassed - totals->failed_bypassed, "bypassed");
     add_if_any(out, totals->refused, "refused");
     add_if_any(out, totals->deserialize_failures, "failed to load");
     add_if_any(out, totals->quarantined, "quarantined");
@@ -187,14 +188,19 @@ static void write_no_plugin(const char *command, int exit_status, rk_buf *out, r
     (void)ignored;
 }
 
-void rk_summary_write_nothing(const char *store_directory, const char *command, int exit_status,
-                              rk_buf *out, rk_buf *out_remedy) {
+void rk_summary_write_nothing(const char *store_directory, bool may_make_store, const char *command,
+                              int exit_status, rk_buf *out, rk_buf *out_remedy) {
     rk_autofree char *nearest = nearest_directory(store_directory);
     rk_err *err = NULL;
     if (is_full(nearest))
         rk_buf_add_format(out, "nothing was recorded: the file system of %s is full", nearest);
     else if (strcmp(nearest, store_directory) == 0 && (err = try_store(store_directory)) != NULL)
         rk_buf_add_format(out, "nothing was recorded: %s", rk_err_message(err));
+    else if (!may_make_store && strcmp(nearest, store_directory) != 0)
+        rk_buf_add_format(out,
+                          "nothing was recorded: there is no store at %s, and the mode does not "
+                          "make one",
+                          store_directory);
     else if (access(nearest, W_OK | X_OK) != 0)
         rk_buf_add_format(out, "nothing was recorded: %s cannot be written", nearest);
     else

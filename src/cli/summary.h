@@ -21,7 +21,7 @@ void rk_summary_add_gap(const char *store_directory, const rk_run_model *model, 
 
 // Appends the summary of a run without any record, whose command ended with `exit_status`. Checks
 // whether the store could have recorded the run, and whether a library can be preloaded into
-// `command`. If the command may use a built-in CPU backend, appends the lines of builtin_cpu.h to
-// `out_remedy`.
-void rk_summary_write_nothing(const char *store_directory, const char *command, int exit_status,
-                              rk_buf *out, rk_buf *out_remedy);
+// `command`. `may_make_store`: the mode makes a store where there is none. If the command may use a
+// built-in CPU backend, appends the lines of builtin_cpu.h to `out_remedy`.
+void rk_summary_write_nothing(const char *store_directory, bool may_make_store, const char *command,
+                              int exit_status, rk_buf *out, rk_buf *out_remedy);

@@ -161,6 +161,29 @@ void rk_text_add_printable(rk_buf *out, rk_span text) {
     }
 }
 
+// Adds text for use between single quotes. Lines stay lines.
+static void add_quoted(rk_buf *out, const char *text) {
+    while (*text) {
+        size_t len = strcspn(text, "'\n\t");
+        rk_text_add_printable(out, rk_span_of(text, len));
+        text += len;
+        if (*text == '\'')
+            rk_buf_add_text(out, "'\\''");
+        else
+            rk_buf_add(out, text, *text != '\0');
+        text += *text != '\0';
+    }
+}
+
+void rk_text_add_word(rk_buf *out, const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:,=@%";
+    bool quoted = !text[0] || text[strspn(text, plain)] != '\0';
+    rk_buf_add_text(out, quoted ? "'" : "");
+    add_quoted(out, text);
+    rk_buf_add_text(out, quoted ? "'" : "");
+}
+
 // Returns the length in bytes of the first code point or style sequence of `text`, and its width in
 // columns.
 static size_t step(rk_span text, size_t *out_columns) {

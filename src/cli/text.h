@@ -27,6 +27,9 @@ size_t rk_text_decode(rk_span text, uint32_t *out_code_point);
 // direction and bytes that are not UTF-8 become "\x1b" and the like.
 void rk_text_add_printable(rk_buf *out, rk_span text);
 
+// Appends printable text as one word of a shell's command line, in quotes if it needs them.
+void rk_text_add_word(rk_buf *out, const char *text);
+
 // The width of printable UTF-8 text on a terminal, in columns. Style sequences have no width.
 size_t rk_text_width(const char *text);
 

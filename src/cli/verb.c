@@ -7,8 +7,16 @@
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/term.h"
+#include "cli/text.h"
 
 rk_verb_shared rk_verb_shared_options;
+
+void rk_verb_add_dir(rk_buf *out) {
+    if (!rk_verb_shared_options.dir)
+        return;
+    rk_buf_add_text(out, " --dir ");
+    rk_text_add_word(out, rk_verb_shared_options.dir);
+}
 
 const rk_verb *rk_verb_find(const rk_verb_list *verbs, const char *name) {
     for (size_t i = 0; i < verbs->count; i++)

@@ -53,6 +53,10 @@ extern rk_verb_shared rk_verb_shared_options;
 // The words of this command line, from the verb on. Ends with NULL. NULL before rk_verb_start.
 extern char *const *rk_verb_words;
 
+// Appends " --dir FOLDER" if this command line has the option, for commands that messages
+// recommend.
+void rk_verb_add_dir(rk_buf *out);
+
 // Returns the verb with this name; NULL if there is none.
 const rk_verb *rk_verb_find(const rk_verb_list *verbs, const char *name);
 

@@ -1,4 +1,6 @@
 // Finds the program of the steps, and where it is called: what comes before it is the start.
+#include <string.h>
+
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -59,8 +61,19 @@ static const rk_known *find_step(const rk_explainer *e, size_t process) {
     return says ? step : find_first_large(e, process);
 }
 
+// Returns whether the program is a version of the step: the same function, called on the same line,
+// for another size of its inputs, for example.
+static bool is_version(const rk_known *known, const rk_known *step) {
+    return is_of_user(known) && known->name && step->name && strcmp(known->name, step->name) == 0 &&
+           known->sketch.call.hash == step->sketch.call.hash &&
+           2 * (uint64_t)known->sketch.op_count >= step->sketch.op_count;
+}
+
 uint64_t rk_first_step_request(const rk_explainer *e, size_t process) {
     const rk_known *step = find_step(e, process);
+    for (size_t i = 0; step && i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && is_version(e->seen[i], step))
+            return e->run->compiles[i].seq;
     return step ? rk_first_request(e, process, step) : UINT64_MAX;
 }
 

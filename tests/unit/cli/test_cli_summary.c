@@ -133,12 +133,16 @@ static void a_plugin_without_a_client_is_named(void **state) {
     expect_summary(&model, &none, "0 programs, 0 loaded, 0 compiled");
 }
 
-static void expect_nothing(const char *directory, const char *expected) {
+static void expect_nothing_in(const char *directory, bool may_make_store, const char *expected) {
     RK_AUTO(rk_buf) out = RK_BUF_INIT(0), remedy = RK_BUF_INIT(0);
-    rk_summary_write_nothing(directory, "/bin/sh", 0, &out, &remedy);
+    rk_summary_write_nothing(directory, may_make_store, "/bin/sh", 0, &out, &remedy);
     assert_int_equal(remedy.len, 0);
     if (!strstr(rk_buf_text(&out), expected))
         fail_msg("%s: %s", directory, rk_buf_text(&out));
+}
+
+static void expect_nothing(const char *directory, const char *expected) {
+    expect_nothing_in(directory, true, expected);
 }
 
 static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) {
@@ -148,6 +152,8 @@ static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) 
     rk_buf_add_format(&below, "%s/not/yet", directory);
     expect_nothing(directory, "no PJRT plugin was seen");
     expect_nothing(rk_buf_text(&below), "no PJRT plugin was seen");
+    expect_nothing_in(directory, false, "no PJRT plugin was seen");
+    expect_nothing_in(rk_buf_text(&below), false, "nothing was recorded: there is no store at ");
     assert_int_equal(chmod(directory, 0770), 0);
     expect_nothing(directory, "nothing was recorded: ");
     expect_nothing(directory, "is writable by other users");

@@ -219,6 +219,16 @@ static void operations_after_the_first_step_are_not_of_the_start(void **state) {
     (void)expect_only(RK_PATTERN_FRAGMENTS);
 }
 
+// The first batch has a size of its own, so the program that runs most steps comes later.
+static void operations_after_the_first_version_of_the_step_are_not_of_the_start(void **state) {
+    fixture *f = *state;
+    run_fixture_keep(f, "shape", 2, true);
+    (void)run_fixture_ask(&f->run, "shape", 2);
+    start(f, 20, 100000000u, 1000000000u);
+    explain(f);
+    assert_null(find_pattern(RK_PATTERN_EAGER_STARTUP));
+}
+
 // Requests for the same operation again.
 
 static void lost_operations_of_the_framework_are_no_storm(void **state) {
@@ -391,6 +401,7 @@ int main(void) {
         TEST(an_eager_start_comes_after_costlier_causes),
         TEST(an_eager_start_comes_after_what_changed_since_the_last_start),
         TEST(operations_after_the_first_step_are_not_of_the_start),
+        TEST(operations_after_the_first_version_of_the_step_are_not_of_the_start),
         cmocka_unit_test(a_slice_that_moves_has_no_size_to_round_up),
         TEST(lost_operations_of_the_framework_are_no_storm),
         TEST(operations_that_are_only_loaded_are_no_storm),
