@@ -165,20 +165,22 @@ static void add_newer_jax(const char *python, const packages *found, const char 
     rk_buf_add_format(out,
                       "If this job uses JAX on the CPU, rekindle stores nothing: no CPU plugin "
                       "that was tried works with JAX %s. JAX 0.6.2 and newer (Python 3.10 and "
-                      "newer) work on XLA's CPU plugin, which has no LAPACK: most of jnp.linalg "
-                      "and orthogonal initializers fail on it.\n",
+                      "newer) work on XLA's CPU plugin, which has no LAPACK and no host "
+                      "callbacks: most of jnp.linalg, orthogonal initializers and jax.debug.print "
+                      "fail on it.\n",
                       version);
     add_install(python, found, "'jax>=0.6.2' ", out);
 }
 
 static void add_plugin(const char *python, const packages *found, rk_buf *out) {
-    rk_buf_add_format(out,
-                      "If this job uses %s on the CPU, start it on XLA's CPU plugin, and rekindle "
-                      "stores what it compiles. The plugin has no LAPACK: most of jnp.linalg and "
-                      "orthogonal initializers fail on it.\n",
-                      !found->torch_xla ? "JAX"
-                      : !found->jax     ? "PyTorch/XLA"
-                                        : "JAX or PyTorch/XLA");
+    rk_buf_add_format(
+        out,
+        "If this job uses %s on the CPU, start it on XLA's CPU plugin, and rekindle "
+        "stores what it compiles. The plugin has no LAPACK and no host callbacks: most "
+        "of jnp.linalg, orthogonal initializers and jax.debug.print fail on it.\n",
+        !found->torch_xla ? "JAX"
+        : !found->jax     ? "PyTorch/XLA"
+                          : "JAX or PyTorch/XLA");
     if (!found->plugin)
         add_install(python, found, "", out);
 }

@@ -20,6 +20,7 @@ RK_NODISCARD rk_err *rk_builtin_cpu_use_plugin(const char *command);
 
 // The option of `run` and `verify`.
 #define RK_BUILTIN_CPU_OPTION(target)                                                              \
-    RK_OPT_FLAG("cpu-plugin", 0, target,                                                           \
-                "run JAX or PyTorch/XLA on XLA's CPU plugin, from the package xla-cpu-pjrt; it "   \
-                "has no LAPACK: most of jnp.linalg fails")
+    RK_OPT_FLAG(                                                                                   \
+        "cpu-plugin", 0, target,                                                                   \
+        "run JAX or PyTorch/XLA on XLA's CPU plugin, from the package xla-cpu-pjrt; it "           \
+        "has no LAPACK and no host callbacks: most of jnp.linalg and jax.debug.print fail")
