@@ -107,15 +107,40 @@ static bool can_be_padded(const rk_explained *item) {
     return true;
 }
 
+// LayerNorm also becomes such a program, so the text does not say that the model has BatchNorm.
 #define BATCHES_OF_ONE_SIZE                                                                        \
-    " batches of one size (drop_last=True drops a smaller last one). Do not pad: BatchNorm "       \
-    "normalizes with the statistics of the batch, and padding changes them."
+    " batches of one size (drop_last=True drops a smaller last one). If the model has BatchNorm, " \
+    "do not pad: padding changes the statistics of the batch."
 
-// Returns whether rows of padding would change what the program computes.
+// Returns whether rows of padding may change what the program computes.
 static bool normalizes_batch(const rk_explained *item) {
     return rk_explained_is_torch(item) && item->program && item->program->has_sketch &&
            rk_uses_statistics_of_batch(&item->program->sketch);
 }
+
+static bool is_list_of_integers(const char *type) {
+    rk_dims dims;
+    const char *element = strrchr(type, 'x');
+    return rk_parse_dims(type, &dims) && dims.count == 1 && element && strchr("siu", element[1]) &&
+           element[1];
+}
+
+// Returns whether only lists of whole numbers have another length, as the numbers of the elements
+// that a mask selects: x[mask], x[indices].
+static bool may_select(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind != RK_DIFFERENCE_SHAPE || !is_list_of_integers(d->before) ||
+            !is_list_of_integers(d->after))
+            return false;
+    }
+    return item->differences.cause_count > 0 && rk_explained_is_torch(item);
+}
+
+#define SELECTION                                                                                  \
+    "This input is a list of whole numbers. If they select elements, as in x[mask] or "            \
+    "x[indices], keep all elements and multiply by the mask instead: then the size stays the "     \
+    "same."
 
 void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
     enum { FEW_SIZES = 4 };
@@ -124,6 +149,10 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
         rk_buf_add_text(text, "If these are the sizes of fixed sets of data, such as those for "
                               "training, validation and test, there is nothing to fix: each "
                               "program is compiled once and stored. ");
+    if (may_select(item)) {
+        rk_buf_add_text(text, SELECTION " Otherwise pad them to one length.");
+        return;
+    }
     if (normalizes_batch(item)) {
         rk_buf_add_text(text,
                         few ? "Otherwise use" BATCHES_OF_ONE_SIZE : "Use" BATCHES_OF_ONE_SIZE);
@@ -143,8 +172,7 @@ static const char *advice_on_last_batch(const rk_explained *item) {
                "changes the result.";
     if (normalizes_batch(item))
         return "This looks like the last batch, which is smaller. If so, drop_last=True drops it. "
-               "(Rows "
-               "of padding would change the statistics of BatchNorm.)";
+               "(With BatchNorm, rows of padding would change its statistics.)";
     return "This looks like the last batch, which is smaller. If so, pad it to the full size and "
            "mask the "
            "padding. In training, drop_last=True drops this batch instead; in evaluation, that "
@@ -171,6 +199,9 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "or of a layer's width. The new program is compiled once and stored. If the size "
                "varies from start to start, pad it to one size, or to the few buckets that "
                "`rekindle shapes` recommends, and mask the padding.";
+    if (may_select(item))
+        return "Each size has a program of its own, which is compiled once and stored. If there "
+               "are only a few sizes, there is nothing to fix. " SELECTION;
     if (normalizes_batch(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, there is nothing to fix. Otherwise use" BATCHES_OF_ONE_SIZE;

@@ -259,7 +259,7 @@ static void a_batch_that_is_normalized_is_not_padded(void **state) {
     execute(f, 4, 0);
     explain(f);
     expect_cause(1, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[1].advice, "Do not pad");
+    expect_in(explanation.items[1].advice, "If the model has BatchNorm, do not pad");
     RK_AUTO(rk_buf) text = {0};
     rk_advise_on_sizes(&explanation.items[1], 9, &text);
     expect_in(rk_buf_text(&text), "Use batches of one size");
@@ -889,7 +889,7 @@ static void rows_of_padding_change_the_statistics(void **state) {
     executed[1].executions = 1;
     explain(*state);
     expect_cause(1, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[1].advice, "would change the statistics of BatchNorm");
+    expect_in(explanation.items[1].advice, "With BatchNorm, rows of padding would change its statistics");
     expect_not_in(explanation.items[1].advice, "mask the padding");
 }
 
