@@ -144,6 +144,23 @@ static const rk_explained *next_link(const rk_explanation *x, const rk_explained
     return NULL;
 }
 
+// Returns whether another graph of PyTorch/XLA has fewer inputs of that type than the one before
+// it: the number goes up and down.
+static bool shrinks(const rk_explanation *x, const char *type) {
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *item = &x->items[i];
+        if (!item->nearest_of || !rk_explained_is_torch(item))
+            continue;
+        for (size_t k = 0; k < item->differences.count; k++) {
+            const rk_difference *d = &item->differences.items[k];
+            if (is_input(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED && d->before &&
+                strcmp(d->before, type) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 // PyTorch/XLA gives inputs no names, so that two optional keys of one type look like growth.
 static bool grows(const rk_explanation *x, const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
@@ -154,7 +171,7 @@ static bool grows(const rk_explanation *x, const rk_explained *item) {
     for (unsigned later = 0; later < 2; later++)
         for (const rk_explained *at = item; links < least && (at = next_link(x, at, later));)
             links++;
-    return links >= least;
+    return links >= least && !shrinks(x, later_type_of(head));
 }
 
 static rk_err *advise_on_growth(rk_explained *item) {

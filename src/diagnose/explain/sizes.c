@@ -118,11 +118,13 @@ static bool normalizes_batch(const rk_explained *item) {
            rk_uses_statistics_of_batch(&item->program->sketch);
 }
 
+// nonzero() returns a row for each element, with a number for each dimension of the mask.
 static bool is_list_of_integers(const char *type) {
+    enum { NONZERO_DIMS_MAX = 4 };
     rk_dims dims;
     const char *element = strrchr(type, 'x');
-    return rk_parse_dims(type, &dims) && dims.count == 1 && element && strchr("siu", element[1]) &&
-           element[1];
+    return rk_parse_dims(type, &dims) && element && element[1] && strchr("siu", element[1]) &&
+           (dims.count == 1 || (dims.count == 2 && dims.sizes[1] <= NONZERO_DIMS_MAX));
 }
 
 // Returns whether only lists of whole numbers have another length, as the numbers of the elements
