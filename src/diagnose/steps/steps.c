@@ -203,19 +203,38 @@ static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
     return span->first_step + done;
 }
 
-// Returns whether, from the first step of a pattern on, so much work belongs to no step that the
-// loop went on with other programs. (The steps of a second loop are a pattern of their own.)
+// Returns whether most steps of a pattern have a program of their own.
+static bool has_new_programs(const ranges *list, uint32_t pattern) {
+    uint64_t steps = 0, programs = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].rhythm != pattern)
+            continue;
+        steps += list->items[i].steps;
+        programs += list->items[i].new_programs;
+    }
+    return pattern > 0 && 2 * programs > steps;
+}
+
+// Returns whether so much work belongs to no step of a pattern that the loop went on with other
+// programs. Usually this is the work from the first step on: the steps of a second loop are a
+// pattern of their own. If each step has a program of its own, the work before, and that of other
+// such patterns, may be steps as well.
 static bool is_interrupted(const ranges *list, uint32_t pattern) {
     const double share_min = 0.8;
-    uint64_t work = 0, all = 0;
+    bool is_new = has_new_programs(list, pattern);
+    uint64_t work = 0, all = 0, until = 0;
     for (size_t i = 0; i < list->count; i++) {
         const rk_journal_steps *range = &list->items[i];
+        uint64_t end = range->first_execution + range->executions;
         if (range->marked)
             return false;
         bool is_of_pattern = range->rhythm == pattern;
-        if (is_of_pattern || (all > 0 && range->rhythm == 0))
+        bool may_be_steps = range->rhythm == 0 ? all > 0 || is_new
+                                               : is_new && has_new_programs(list, range->rhythm);
+        if (is_of_pattern || (may_be_steps && range->first_execution >= until))
             all += range->work;
         work += is_of_pattern ? range->work : 0;
+        until = end > until ? end : until;
     }
     return (double)work < share_min * (double)all;
 }

@@ -93,6 +93,24 @@ static void steps_that_stop_early_are_not_known(void **state) {
     }
 }
 
+// Each step has a program of its own, and several patterns find some of the steps.
+static void steps_that_several_patterns_find_are_not_known(void **state) {
+    (void)state;
+    for (uint64_t own = 0; own < 2; own++) {
+        made m;
+        RK_AUTO(rk_steps) steps = {0};
+        make(&m);
+        range(&m, 0, 0, 4, 0, 4);
+        range(&m, 1, 4, 12, 12, own ? 12 : 1);
+        range(&m, 2, 16, 56, 56, own ? 56 : 1);
+        m.steps[0].steps.work = 4;
+        m.steps[1].steps.work = 12;
+        m.steps[2].steps.work = 56;
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        assert_int_equal(steps.processes[0].count, own ? 0 : 56);
+    }
+}
+
 static void compilations_have_their_steps(void **state) {
     (void)state;
     made m;
@@ -340,6 +358,7 @@ int main(void) {
         cmocka_unit_test(loops_that_do_the_same_count_together),
         cmocka_unit_test(loops_that_take_turns_do_not_count_together),
         cmocka_unit_test(steps_that_stop_early_are_not_known),
+        cmocka_unit_test(steps_that_several_patterns_find_are_not_known),
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
         cmocka_unit_test(what_a_later_range_counts_does_not_count_twice),
