@@ -56,7 +56,7 @@ def copy(filled, tmp_path):
 
 def test_second_process_loads_what_the_first_compiled(copy, bare):
     mode, store = copy
-    for way in ("run", "plugin"):
+    for way in ("run", "plugin") if mode in ("single", "spmd") else ("run",):
         assert store.start("torch_modes.py", mode, way=way).json()["results"] == bare(mode)
         harness.assert_warm(store.stats())
 
@@ -77,16 +77,16 @@ def test_read_only_serves_and_takes_nothing(copy, bare, tmp_path):
 
 
 @pytest.mark.parametrize("filled", ["single"], indirect=True)
-@pytest.mark.parametrize("damage", ["cut", "empty", "flipped"])
-def test_damaged_files_are_compiled_again(copy, bare, damage):
+def test_damaged_files_are_compiled_again(copy, bare):
     mode, store = copy
-    for path in store.entries():
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 1
-        path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "flipped": data}[damage])
-    assert store.start("torch_modes.py", mode).json()["results"] == bare(mode)
-    stats = store.stats()
-    assert stats["hits"] == 0 and stats["quarantined"] == stats["compiled"] == stats["stored"] > 0, stats
+    for damage in ("cut", "empty", "flipped"):
+        for path in store.entries():
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 1
+            path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "flipped": data}[damage])
+        assert store.start("torch_modes.py", mode).json()["results"] == bare(mode)
+        stats = store.stats()
+        assert stats["hits"] == 0 and stats["quarantined"] == stats["compiled"] == stats["stored"] > 0, stats
     assert store.start("torch_modes.py", mode).json()["results"] == bare(mode)
     harness.assert_warm(store.stats())
 

@@ -342,7 +342,8 @@ static void advise_on_refusal(rk_buf *text) {
     rk_buf_add_format(text,
                       "%sREKINDLE_STRICT=fail refused this compilation. If the job needs it, let "
                       "warm-up end later (REKINDLE_WARMUP), or start the job once with "
-                      "REKINDLE_STRICT=warn: strict mode loads stored programs.",
+                      "REKINDLE_STRICT=warn: strict mode loads stored programs, if each start "
+                      "requests the same ones.",
                       text->len ? " " : "");
 }
 

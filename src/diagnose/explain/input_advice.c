@@ -274,8 +274,9 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
     if (item->takes_lists)
         return "The number of inputs of one type differs from graph to graph: a list of tensors, "
                "such as the values of an episode, has another length each time, or a tensor is in "
-               "it twice, as in a sample of a replay memory (it is one input). Stack the list "
-               "into one tensor of a fixed size, and mask the rest.";
+               "it twice, as in a sample of a replay memory (it is one input). Keep these "
+               "values on the host, and move one tensor of a fixed size to the device; mask the "
+               "rest.";
     if (item->is_part)
         return "The later program does a part of what the earlier one does, such as a prediction "
                "after the training. It was executed once. If this is intended, there is nothing to "

@@ -193,17 +193,18 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
         return "The program updates these inputs, as an optimizer does with the parameters of a "
                "model. So this is another model or layer. Each is compiled once and stored, and "
                "there is nothing to pad.";
-    if (!item->nearest_of && normalizes_batch(item))
-        return "This size differs from the size in that run, as after a change of the batch size "
-               "or of a layer's width. The new program is compiled once and stored.";
-    if (!item->nearest_of)
-        return "This size differs from the size in that run, as after a change of the batch size "
-               "or of a layer's width. The new program is compiled once and stored. If the size "
-               "varies from start to start, pad it to one size, or to the few buckets that "
-               "`rekindle shapes` recommends, and mask the padding.";
     if (may_select(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, there is nothing to fix. " SELECTION;
+    if (!item->nearest_of && normalizes_batch(item))
+        return "This size differs from the size in that run. If the batch size or the width of a "
+               "layer was changed, there is nothing to fix: the new program is compiled once and "
+               "stored. If the size varies from start to start, use" BATCHES_OF_ONE_SIZE;
+    if (!item->nearest_of)
+        return "This size differs from the size in that run. If the batch size or the width of a "
+               "layer was changed, there is nothing to fix: the new program is compiled once and "
+               "stored. If the size varies from start to start, pad it to one size, or to the few "
+               "buckets that `rekindle shapes` recommends, and mask the padding.";
     if (normalizes_batch(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, there is nothing to fix. Otherwise use" BATCHES_OF_ONE_SIZE;

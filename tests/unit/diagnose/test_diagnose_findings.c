@@ -889,7 +889,8 @@ static void rows_of_padding_change_the_statistics(void **state) {
     executed[1].executions = 1;
     explain(*state);
     expect_cause(1, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[1].advice, "With BatchNorm, rows of padding would change its statistics");
+    expect_in(explanation.items[1].advice,
+              "With BatchNorm, rows of padding would change its statistics");
     expect_not_in(explanation.items[1].advice, "mask the padding");
 }
 
