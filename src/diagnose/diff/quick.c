@@ -279,16 +279,40 @@ bool rk_quick_are_two_functions(const rk_quick_program *a, const rk_quick_progra
     return a->root_count > 0 && b->root_count > 0;
 }
 
+// Returns how many sizes differ in two types; as many as possible if their dimensions do.
+static uint32_t count_other_sizes(const char *a, const char *b) {
+    enum { OTHER_TYPE = 16 };
+    uint32_t count = 0;
+    while (*a && *b) {
+        size_t one = strcspn(a, "x>"), other = strcspn(b, "x>");
+        count += one != other || memcmp(a, b, one) != 0;
+        a += one + (a[one] != '\0');
+        b += other + (b[other] != '\0');
+    }
+    return *a || *b ? OTHER_TYPE : count;
+}
+
+static uint32_t count_other_inputs(const rk_sketch *a, const rk_sketch *b) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->input_count && i < b->input_count; i++)
+        count += count_other_sizes(a->inputs[i].type, b->inputs[i].type);
+    return count;
+}
+
 void rk_quick_classify(const rk_quick_program *program, const rk_quick_program *const *seen,
                        size_t seen_count, rk_quick_verdict *out_verdict) {
     double best = 0;
+    uint32_t fewest = UINT32_MAX;
     *out_verdict = (rk_quick_verdict){.cause = RK_CAUSE_FIRST, .nearest = SIZE_MAX};
     for (size_t i = 0; i < seen_count; i++) {
         double similarity =
             seen[i] ? rk_sketch_similarity(&seen[i]->sketch, &program->sketch, true) : 0;
-        // Of equally similar programs the latest wins.
-        if (similarity > 0 && similarity >= best) {
+        uint32_t others =
+            similarity > 0 ? count_other_inputs(&seen[i]->sketch, &program->sketch) : 0;
+        // Of equally similar programs, the one with the most sizes in common; of these the latest.
+        if (similarity > 0 && (similarity > best || (similarity == best && others <= fewest))) {
             best = similarity;
+            fewest = others;
             out_verdict->nearest = i;
         }
     }

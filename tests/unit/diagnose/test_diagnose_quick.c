@@ -49,6 +49,19 @@ static void each_cause_is_reported_in_a_line(void **unused) {
     expect("branch", RK_CAUSE_STRUCTURE, "different operations: 17 instead of 7", 9);
 }
 
+static void sizes_in_common_decide(void **unused) {
+    (void)unused;
+    rk_quick_program *seen[2], *program = make("axes", 3);
+    rk_quick_verdict verdict;
+    for (unsigned i = 0; i < 2; i++)
+        seen[i] = make("axes", i + 1);
+    rk_quick_classify(program, (const rk_quick_program *const *)seen, 2, &verdict);
+    assert_string_equal(verdict.words, "input x: tensor<13x9xf32> → tensor<10x9xf32>");
+    for (unsigned i = 0; i < 2; i++)
+        rk_quick_program_free(seen[i]);
+    rk_quick_program_free(program);
+}
+
 static void what_is_like_nothing_is_first(void **unused) {
     (void)unused;
     rk_quick_program *now = make("unlike", 2), *other = make("unlike", 1);
@@ -115,6 +128,7 @@ static void it_takes_less_than_fifty_milliseconds(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_is_reported_in_a_line),
+        cmocka_unit_test(sizes_in_common_decide),
         cmocka_unit_test(what_is_like_nothing_is_first),
         cmocka_unit_test(what_is_no_program_is_none),
         cmocka_unit_test(without_memory_there_is_an_error),
