@@ -244,6 +244,54 @@ static bool is_reordered(const rk_differ *d) {
     return false;
 }
 
+// Gives the dimensions of two matched inputs without names. False if they are equal, or if the
+// inputs are no tensors.
+static bool find_changed_dims(const rk_differ *d, uint32_t i, rk_span *out_before,
+                              rk_span *out_after) {
+    rk_span element;
+    uint32_t j = d->parameter[i];
+    return j != RK_NO_ID && !d->a->parameters[i].name.len &&
+           find_type(d->a, i, out_before, &element) && find_type(d->b, j, out_after, &element) &&
+           !rk_span_equal(*out_before, *out_after);
+}
+
+// Returns whether one size of the first input becomes another one than it does in the second input.
+// A size has eight bytes.
+static bool contradicts(rk_span before, rk_span after, rk_span other_before, rk_span other_after) {
+    enum { SIZE_BYTES = 8 };
+    for (size_t i = 0; i < before.len && i < after.len; i += SIZE_BYTES) {
+        for (size_t k = 0; k < other_before.len && k < other_after.len; k += SIZE_BYTES) {
+            const void *size = before.data + i, *new_size = after.data + i;
+            const void *other = other_before.data + k, *other_new = other_after.data + k;
+            if (memcmp(size, other, SIZE_BYTES) == 0 && memcmp(size, new_size, SIZE_BYTES) != 0 &&
+                memcmp(other, other_new, SIZE_BYTES) != 0 &&
+                memcmp(new_size, other_new, SIZE_BYTES) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Separates inputs again that were matched by a guess: if only one program has some inputs, and one
+// size becomes two sizes, then these are other inputs, not other shapes.
+static void separate_contradictions(rk_differ *d) {
+    enum { INPUTS_MAX = 1024 }; // limits the quadratic search
+    bool wrong[INPUTS_MAX] = {false};
+    rk_span before, after, other_before, other_after;
+    uint32_t count = d->a->parameter_count;
+    for (uint32_t i = 0; i < count && count <= INPUTS_MAX; i++)
+        for (uint32_t k = i + 1; k < count && find_changed_dims(d, i, &before, &after); k++)
+            if (find_changed_dims(d, k, &other_before, &other_after) &&
+                contradicts(before, after, other_before, other_after))
+                wrong[i] = wrong[k] = true;
+    for (uint32_t i = 0; i < count && count <= INPUTS_MAX; i++) {
+        if (!wrong[i])
+            continue;
+        d->parameter_back[d->parameter[i]] = RK_NO_ID;
+        d->parameter[i] = RK_NO_ID;
+    }
+}
+
 rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
@@ -264,5 +312,7 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     RK_TRY(match_by_criteria(d, NAME_AND_TYPE, reordered ? TYPE : RANK));
     if (same_count && !reordered)
         match_positions(d, true);
+    if (!same_count)
+        separate_contradictions(d);
     return NULL;
 }

@@ -142,12 +142,15 @@ static bool has_only_results(const rk_explained *item) {
 }
 
 bool rk_explain_keeps_tensors(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
+    const rk_difference *head = NULL;
     bool returns = false, takes = false;
-    if (item->cause != RK_CAUSE_PARAMETERS || !head)
+    if (item->cause != RK_CAUSE_PARAMETERS)
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
+        if (d->constant && strcmp(d->constant, "0") == 0) // a new state of the optimizer
+            continue;
+        head = head ? head : d;
         if (d->kind != head->kind)
             return false;
         returns |= rk_is_of_result(d);

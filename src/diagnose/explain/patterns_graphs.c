@@ -246,10 +246,11 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, rk_patter
     if (list->reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", list->reads);
     if (place->call)
-        rk_buf_add_format(&text->summary,
-                          "; the costliest number is calculated on the line shown, in the call on "
-                          "line %u",
-                          place->call);
+        rk_buf_add_format(
+            &text->summary,
+            "; the costliest number is calculated on the line shown, first in the call on "
+            "line %u",
+            place->call);
     else if (place->is_backward)
         rk_buf_add_text(&text->summary, "; a cut is inside of the call on the line shown, which "
                                         "computes the gradients");

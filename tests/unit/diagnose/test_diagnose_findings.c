@@ -909,6 +909,16 @@ static void checks_that_wait_for_a_value_are_graphs_that_grow(void **state) {
     assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
 }
 
+// A new state is zero, and predictions of the loop before are inputs and results of this step. No
+// input has another shape: the weight has 7 rows, and the test data 230.
+static void values_between_two_loops_are_no_other_shapes(void **state) {
+    explain_two(*state, "torch_repeated");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "an average between two loops");
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 // A loss and an accuracy.
 static void two_reads_on_two_lines_are_no_versions(void **state) {
     explain_two(*state, "torch_reads");
@@ -1670,6 +1680,7 @@ int main(void) {
         TEST(another_condition_is_no_version),
         TEST(checks_that_wait_for_a_value_are_graphs_that_grow),
         TEST(two_reads_on_two_lines_are_no_versions),
+        TEST(values_between_two_loops_are_no_other_shapes),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
         TEST(a_graph_that_grows_has_no_cause_in_a_later_start),
