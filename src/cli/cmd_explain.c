@@ -159,7 +159,8 @@ static rk_err *run(rk_verb_call *call) {
 static const rk_opt options[] = {
     RK_OPT_VALUE("run", 'r', &given.run, "RUN", RK_RUN_HELP),
     RK_OPT_FLAG("all", 'a', &given.how.all, "every compilation, with everything that differs"),
-    RK_OPT_FLAG("stack", 's', &given.how.stacks, "the whole call stack of each difference"),
+    RK_OPT_FLAG("stack", 's', &given.how.stacks,
+                "the call stack of each difference; with --all every frame"),
     RK_VERB_JSON,
     RK_VERB_DIR,
 };
@@ -168,9 +169,10 @@ static const rk_opt_usage usage = {
     .verb = "explain",
     .summary = "For every compilation of a run, shows the most similar earlier program, the "
                "differences, their source lines, and what to change.",
-    .details = "The costliest comes first; of nearly equal costs, the earliest request. Programs "
-               "that were never seen before are only counted. docs/explain.md has the causes and "
-               "patterns.\n",
+    .details = "Causes that can be removed come first, then advice for the start, then causes that "
+               "need no change: in each group the costliest first; of nearly equal costs, the "
+               "earliest request. Programs that were never seen before are only counted. "
+               "docs/explain.md has the causes and patterns.\n",
     .options = options,
     .option_count = RK_ARRAY_LEN(options),
 };

@@ -185,19 +185,20 @@ static size_t merge(removal *items, size_t count) {
     return used;
 }
 
-// Appends the name of the program, and which file of the entry is removed if not both are.
-static void add_name(const request *r, const removal *one, rk_buf *out) {
+// Appends the name of the program, and what of the entry is removed.
+static void add_name(const request *r, const removal *one, rk_buf *out, const char **out_what) {
     RK_AUTO(rk_kept_about) about = {0};
+    *out_what = "";
     if (!one->is_entry) {
         rk_buf_add_text(out, one->which);
         return;
     }
     rk_err_drop(rk_kept_read(r->store, &one->kept, &about), "the key is shown");
     rk_buf_add_text(out, about.name ? about.name : "");
-    if (about.failed)
-        rk_buf_add_text(out, " (failed)");
-    else if (one->kept.has_executable != one->kept.has_program)
-        rk_buf_add_text(out, one->kept.has_executable ? " (its executable)" : " (its program)");
+    *out_what = about.failed                                        ? "failed"
+                : one->kept.has_executable == one->kept.has_program ? "both"
+                : one->kept.has_executable                          ? "executable"
+                                                                    : "program";
 }
 
 static void add_removal(rk_table *table, const request *r, const removal *one) {
@@ -206,9 +207,11 @@ static void add_removal(rk_table *table, const request *r, const removal *one) {
     RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
     rk_buf_add_format(&text, "  %.*s", one->is_entry ? KEY_DIGITS : INT_MAX,
                       one->is_entry ? one->which : one->what);
-    add_name(r, one, &name);
+    const char *what;
+    add_name(r, one, &name, &what);
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&name));
+    rk_table_add(table, RK_STYLE_NONE, what);
     rk_table_add(table, RK_STYLE_NONE, rk_text_bytes(one->bytes).text);
     rk_table_add(table, RK_STYLE_NONE,
                  one->compile_ns ? rk_text_seconds(one->compile_ns).text : "");
@@ -220,6 +223,7 @@ static void print_removals(const request *r) {
     enum { OTHER_LINES = 14 };
     static const rk_table_column columns[] = {{.title = "  KEY"},
                                               {.title = "NAME", .least = 20, .middle = true},
+                                              {.title = "WHAT"},
                                               {.title = "SIZE", .right = true},
                                               {.title = "COMPILED IN", .right = true},
                                               {.title = "USED", .right = true, .optional = true}};

@@ -222,7 +222,10 @@ static void print_no_keys(const request *r) {
         rk_buf_add_text(&line, ". `rekindle keys trust` adds one.");
     } else {
         rk_buf_add_text(&line, "There are no keys: REKINDLE_SIGNING_KEY and REKINDLE_TRUSTED_KEYS "
-                               "name none. `rekindle keys generate` makes one.");
+                               "name none. `rekindle keys generate --file "
+                               "~/.config/rekindle/signing.key` makes one. (`rekindle bundle "
+                               "export` signs with a key of its own, "
+                               "~/.config/rekindle/bundle.key.)");
     }
     rk_term_line(rk_need_text(&line), 0);
 }

@@ -67,7 +67,8 @@ static void add_name(rk_table *table, const view *v, const char *name, size_t ba
     rk_table_add(table, RK_STYLE_NONE, rk_need_text(&text));
 }
 
-// On a terminal, the end of a long command line is cut; `rekindle stats` shows all of it.
+// On a terminal, the end of a long command line is cut; `--all` and `rekindle stats` show all of
+// it.
 static void add_command(const view *v, const rk_run_model *model, rk_buf *out) {
     RK_AUTO(rk_buf) command = RK_BUF_INIT(0);
     rk_run_command_add(v->directory, model, &command);
@@ -206,7 +207,7 @@ static rk_err *show(const rk_settings *settings, size_t last, bool all, bool jso
     size_t width = rk_term_columns(stdout);
     v.on_terminal = width > 0;
     v.is_narrow = v.on_terminal && width < WIDE;
-    v.ran_bytes = v.is_narrow ? RAN_NARROW : v.on_terminal ? RAN_WIDE : SIZE_MAX;
+    v.ran_bytes = all ? SIZE_MAX : v.is_narrow ? RAN_NARROW : v.on_terminal ? RAN_WIDE : SIZE_MAX;
     RK_TRY(rk_run_names_collect(v.directory, &v.names));
     sort_names(&v);
     if (json)

@@ -89,13 +89,14 @@ static void add_first_sentence(const rk_run_totals *t, const counts *c, rk_buf *
 
 static void add_kept(const rk_run_totals *t, const counts *c, bool refresh, rk_buf *out) {
     bool one = t->stored == 1;
-    if (c->failed.count)
+    if (c->failed.count || t->refused)
         rk_buf_add_text(out,
                         one ? " The compiled one was stored" : " The compiled ones were stored");
     else
         rk_buf_add_format(out, " %s stored", one ? "It was" : "They were");
     if (!refresh)
-        rk_buf_add_format(out, ": the next start loads %s", one ? "it" : "them");
+        rk_buf_add_format(out, ": a start that requests %s again loads %s", one ? "it" : "them",
+                          one ? "it" : "them");
     rk_buf_add_byte(out, '.');
 }
 
