@@ -149,10 +149,25 @@ static rk_err *try_counterpart(const rk_corpus *corpus, const rk_counterpart *co
     return NULL;
 }
 
+static bool has_program(const rk_run_model *run, const rk_run_compile *program) {
+    for (size_t i = 0; i < run->compile_count; i++)
+        if (strcmp(rk_run_identity(&run->compiles[i]), rk_run_identity(program)) == 0)
+            return true;
+    return false;
+}
+
+// Returns whether the program only reads a number, and was compared with a program that both runs
+// have: it was added, and replaces nothing.
+static bool is_new_read(const rk_run_model *after, const rk_run_only *item) {
+    return item->nearest && rk_sketch_is_read(&item->program->sketch) &&
+           has_program(after, item->nearest);
+}
+
 // Jobs run the framework's own operations for many shapes: none is a version of another one.
-static void forgive_eager(rk_run_only *item) {
+static void forgive(const rk_run_model *after, rk_run_only *item) {
     bool by_program = item->diff.cause >= RK_CAUSE_SHAPE && item->diff.cause <= RK_CAUSE_SHARDING;
-    if (!by_program || !item->program->has_sketch || !rk_sketch_is_eager(&item->program->sketch))
+    if (!by_program || !item->program->has_sketch ||
+        !(rk_sketch_is_eager(&item->program->sketch) || is_new_read(after, item)))
         return;
     rk_program_diff_cleanup(&item->diff);
     item->nearest = NULL;
@@ -176,7 +191,7 @@ static rk_err *compare(const rk_corpus *corpus, const rk_start *before, const rk
         RK_TRY(try_counterpart(corpus, &found.items[i], &later, changes, item, &best));
     item->diff = best.diff;
     best.diff = (rk_program_diff){0};
-    forgive_eager(item);
+    forgive(after->run, item);
     return NULL;
 }
 

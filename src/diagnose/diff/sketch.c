@@ -377,6 +377,11 @@ bool rk_sketch_is_eager(const rk_sketch *sketch) {
     return has_place && !has_user_lines(sketch) && !has_library_function(sketch);
 }
 
+bool rk_sketch_is_read(const rk_sketch *sketch) {
+    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
+    return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
+}
+
 // Returns "f32>" of "tensor<32x8xf32>" and of "tensor<f32>".
 static const char *element_of(const char *type) {
     const char *x = strrchr(type, 'x'), *open = strchr(type, '<');

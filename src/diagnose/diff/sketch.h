@@ -94,6 +94,10 @@ rk_source rk_sketch_source(const rk_sketch_line *line);
 // the user or a library wrote.
 bool rk_sketch_is_eager(const rk_sketch *sketch);
 
+// Returns whether a graph of PyTorch/XLA executes only what one number needs, and returns this
+// number.
+RK_HIDDEN bool rk_sketch_is_read(const rk_sketch *sketch);
+
 // True for the control flow that JAX runs outside of any jitted function under the name of the
 // primitive (jit_cond). The name does not identify the function.
 bool rk_sketch_is_primitive(const rk_sketch *sketch);

@@ -88,7 +88,8 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
     // The same read of another batch: several tensors have other shapes, or some have the same
     // ones.
     bool is_batch = is_shape && !has_one_tensor(one) && one->op_count == other->op_count;
-    bool are_reads = !is_constant && !is_batch && rk_is_read(one) && rk_is_read(other);
+    bool are_reads =
+        !is_constant && !is_batch && rk_sketch_is_read(one) && rk_sketch_is_read(other);
     // One value each from other inputs: the values of one state that is saved.
     uint64_t executions = rk_explain_executions(x->run, item->compile);
     bool are_values = item->cause == RK_CAUSE_PARAMETERS && one->result_count == 1 &&

@@ -143,13 +143,8 @@ bool rk_has_own_line(const rk_sketch *a, const rk_sketch *b) {
     return false;
 }
 
-bool rk_is_read(const rk_sketch *sketch) {
-    const char *type = sketch->result_count == 1 ? sketch->results[0].type : "";
-    return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
-}
-
 bool rk_is_check(const rk_sketch *sketch) {
-    return rk_is_read(sketch) && strcmp(sketch->results[0].type, "tensor<pred>") == 0;
+    return rk_sketch_is_read(sketch) && strcmp(sketch->results[0].type, "tensor<pred>") == 0;
 }
 
 static bool has_kind(const rk_sketch *sketch, uint64_t kind) {

@@ -24,10 +24,6 @@ RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 // lacks.
 RK_HIDDEN bool rk_has_own_line(const rk_sketch *a, const rk_sketch *b);
 
-// Returns whether a graph of PyTorch/XLA executes only what one number needs, and returns this
-// number.
-RK_HIDDEN bool rk_is_read(const rk_sketch *sketch);
-
 // Returns whether such a graph returns true or false: Python checks a condition on the device
 // (if, while, assert).
 RK_HIDDEN bool rk_is_check(const rk_sketch *sketch);

@@ -161,8 +161,9 @@ static bool are_other_mapped(const rk_sketch *earlier, const rk_sketch *later) {
 
 static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earlier,
                               const rk_sketch *later) {
-    return rk_is_read(earlier) != rk_is_read(later) || are_other_mapped(earlier, later) ||
-           have_other_arguments(earlier, later) || are_other_primitives(&diff->list, later);
+    return rk_sketch_is_read(earlier) != rk_sketch_is_read(later) ||
+           are_other_mapped(earlier, later) || have_other_arguments(earlier, later) ||
+           are_other_primitives(&diff->list, later);
 }
 
 // Returns whether two graphs check conditions with other operations. Each graph returns only true

@@ -103,7 +103,8 @@ static void join_versions(rk_graphs *list, bool open) {
 // Returns whether two graphs may be versions by their sketches alone. `both_loaded`: nothing was
 // compared, so any similarity counts.
 static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both_loaded) {
-    double similarity = rk_is_read(a) == rk_is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
+    double similarity =
+        rk_sketch_is_read(a) == rk_sketch_is_read(b) ? rk_sketch_similarity(a, b, true) : 0;
     return similarity > 0 && (both_loaded || (similarity >= VERSION_SIMILARITY &&
                                               rk_same_results(a, b) >= VERSION_RESULTS));
 }
@@ -210,7 +211,8 @@ static bool is_followed(const rk_graphs *list, size_t at) {
     uint64_t reads = 1;
     for (size_t i = 0; from && i < list->count; i++) {
         const rk_run_compile *request = list->items[i].request;
-        if (request && request->seq > from->seq && !rk_is_read(&list->items[i].known->sketch) &&
+        if (request && request->seq > from->seq &&
+            !rk_sketch_is_read(&list->items[i].known->sketch) &&
             (!next || request->seq < next->seq))
             next = request;
     }
@@ -223,7 +225,7 @@ static bool is_followed(const rk_graphs *list, size_t at) {
 // Returns whether reads cut the step: a number is read in every step, before the step goes on.
 static bool is_cut_by_reads(const rk_graphs *list) {
     for (size_t i = 0; i < list->count; i++)
-        if (rk_is_read(&list->items[i].known->sketch) && rk_graphs_recur(list, i) &&
+        if (rk_sketch_is_read(&list->items[i].known->sketch) && rk_graphs_recur(list, i) &&
             is_followed(list, i))
             return true;
     return false;
@@ -271,9 +273,9 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, rk_patter
 static bool is_new_read(const rk_graphs *list, size_t at) {
     const rk_explained *item = list->items[at].item;
     if (!item || !item->nearest || !item->nearest->has_sketch || !is_open(item) ||
-        !rk_is_read(&list->items[at].known->sketch) || !rk_graphs_recur(list, at))
+        !rk_sketch_is_read(&list->items[at].known->sketch) || !rk_graphs_recur(list, at))
         return false;
-    if (!rk_is_read(&item->nearest->sketch))
+    if (!rk_sketch_is_read(&item->nearest->sketch))
         return true;
     for (size_t i = 0; i < list->count && !item->nearest_of; i++)
         if (list->items[i].known == item->nearest)

@@ -23,8 +23,8 @@ static const rk_graph *find_cut(const rk_graphs *list, const rk_graph *largest) 
     const rk_graph *best = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const rk_graph *one = &list->items[i];
-        bool reads = rk_is_read(&one->known->sketch) && one != largest,
-             best_reads = best && rk_is_read(&best->known->sketch) && best != largest;
+        bool reads = rk_sketch_is_read(&one->known->sketch) && one != largest,
+             best_reads = best && rk_sketch_is_read(&best->known->sketch) && best != largest;
         uint32_t count = one->known->sketch.op_count;
         if (!rk_graphs_recur(list, i))
             continue;
@@ -160,7 +160,7 @@ rk_err *rk_graphs_find_place(const rk_explainer *e, const rk_graphs *list, rk_cu
         if (shared && shared < lines.count)
             out->call = lines.frames[shared].line;
         out->line = place.line;
-        out->is_read = rk_is_read(&cut->known->sketch);
+        out->is_read = rk_sketch_is_read(&cut->known->sketch);
         return rk_difference_text(place.file, &out->file);
     }
     return NULL;

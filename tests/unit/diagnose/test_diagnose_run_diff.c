@@ -128,6 +128,19 @@ static void new_programs_are_compared_with_the_most_similar_ones(void **state) {
 
 // The other run requested the program under its new name, and got the executable that was stored
 // under the old one.
+// The later run reads a second number. The program that reads the first one is in both runs.
+static void a_read_that_was_added_replaces_nothing(void **state) {
+    fixture *f = *state;
+    run_fixture_keep(f, "torch_growing", 2, true);
+    run_fixture_keep(f, "torch_growing", 3, true);
+    (void)run_fixture_ask(&f->other, "torch_growing", 2);
+    (void)run_fixture_ask(&f->run, "torch_growing", 2);
+    (void)run_fixture_ask(&f->run, "torch_growing", 3);
+    compare(f);
+    assert_int_equal(diff.only_after.count, 1);
+    assert_null(diff.only_after.items[0].nearest);
+}
+
 static void a_renamed_function_is_found_by_its_new_name(void **state) {
     fixture *f = *state;
     static char name[] = "jit_walk";
@@ -231,6 +244,7 @@ int main(void) {
         TEST(options_of_removed_programs_are_told_by_their_digests),
         TEST(programs_of_one_name_that_are_gone_are_a_pair),
         TEST(new_programs_are_compared_with_the_most_similar_ones),
+        TEST(a_read_that_was_added_replaces_nothing),
         TEST(a_renamed_function_is_found_by_its_new_name),
         TEST(the_same_program_under_another_key_is_reported),
         TEST(other_options_are_shown_with_their_program),
