@@ -113,10 +113,8 @@ void rk_shapes_add_recommendation(const rk_shapes_advice *advice, rk_buf *out) {
         return;
     }
     if (!rk_shapes_is_worth_it(advice)) {
-        rk_buf_add_format(out,
-                          "Do not pad: fewer than %zu sizes would save compilations, but the "
-                          "padding would cost more than that.",
-                          sizes);
+        rk_buf_add_text(out, "Do not pad: the padding would take more time than the compilations "
+                             "that it saves.");
         return;
     }
     RK_AUTO(rk_buf) ranges = RK_BUF_INIT(0);

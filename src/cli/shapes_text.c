@@ -7,6 +7,7 @@
 #include "cli/shapes_advice.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/verb.h"
 
 static void print_sentence(const rk_buf *text, FILE *out) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
@@ -191,6 +192,16 @@ static void print_head(const char *run, const rk_seen_list *seen, size_t chosen)
         rk_buf_add_text(&line,
                         "there is nothing to pad: no function that took a notable part of the "
                         "compile time was compiled for several sizes of its inputs.");
+    rk_term_line(rk_need_text(&line), 0);
+    if (!chosen)
+        return;
+    rk_buf_clear(&line);
+    rk_buf_add_text(&line, "First see `rekindle explain");
+    rk_verb_add_dir(&line);
+    rk_buf_add_format(&line,
+                      " --run %s`: a smaller last batch can be dropped, a mask can replace a "
+                      "selection of elements, and with BatchNorm padding changes the result.",
+                      run);
     rk_term_line(rk_need_text(&line), 0);
 }
 

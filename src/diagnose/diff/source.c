@@ -24,6 +24,29 @@ static rk_span after_folder(rk_span path, const char *name) {
     return (rk_span){0};
 }
 
+// Finds a package that lies in another folder, as `pip install --target` or an editable
+// installation makes it, by a folder inside of it that no job has. Returns the path from the
+// package on; empty if there is none.
+static rk_span after_known_package(rk_span path) {
+    static const char *const inner[] = {
+        "jax/_src/",   "flax/linen/",    "flax/nnx/",       "flax/core/", "keras/src/",
+        "optax/_src/", "haiku/_src/",    "rlax/_src/",      "chex/_src/", "distrax/_src/",
+        "equinox/nn/", "numpyro/infer/", "diffrax/_",       "lineax/_",   "optimistix/_",
+        "torch/nn/",   "torch/optim/",   "torch_xla/core/",
+    };
+    for (size_t i = 0; i + 1 < path.len; i++) {
+        if (path.data[i] != '/')
+            continue;
+        const uint8_t *at = path.data + i + 1;
+        size_t left = path.len - i - 1;
+        for (size_t k = 0; k < RK_ARRAY_LEN(inner); k++)
+            if (at[0] == (uint8_t)inner[k][0] && left > strlen(inner[k]) &&
+                memcmp(at, inner[k], strlen(inner[k])) == 0)
+                return rk_span_of(at, left);
+    }
+    return (rk_span){0};
+}
+
 rk_span rk_file_installed_part(rk_span path) {
     static const char *const folders[] = {"site-packages", "dist-packages"};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
@@ -31,7 +54,7 @@ rk_span rk_file_installed_part(rk_span path) {
         if (rest.len)
             return rk_span_of(rest.data + 1, rest.len - 1);
     }
-    return (rk_span){0};
+    return after_known_package(path);
 }
 
 // Returns whether a file is of Python itself ("/usr/lib/python3.11/runpy.py").

@@ -130,7 +130,8 @@ class Shapes(Case):
     def test_as_text(self):
         self.job("shapes")
         text = self.ok("shapes")
-        self.assertIn(": 1 family of programs that differ only in a size n of their inputs\n\nGraph (", text)
+        self.assertIn(": 1 family of programs that differ only in a size n of their inputs\n", text)
+        self.assertRegex(text, r"First see `rekindle explain .*--run \S+`: .* padding changes the result.\n\nGraph \(")
         self.assertIn("\n  Inputs of different size n: s32[n]\n", text)
         self.assertIn("It has a program for each of 5 sizes n: 5, 9, 60, 64 and 100. Compiling them takes 5.0 s.\n", text)
         self.assertIn("Pad n to 9, 64 or 100", text)

@@ -29,6 +29,17 @@ static void files_of_python_and_frameworks_are_known(void **state) {
     assert_int_equal(rk_file_owner_of((rk_span){0}), RK_FILE_FRAMEWORK); // no file
 }
 
+// pip install --target, and editable installations.
+static void packages_in_other_folders_are_known_by_their_inside(void **state) {
+    (void)state;
+    assert_int_equal(owner_of("/work/site/keras/src/backend/jax/numpy.py"), RK_FILE_FRAMEWORK);
+    assert_int_equal(owner_of("/home/me/flax/flax/linen/linear.py"), RK_FILE_FRAMEWORK);
+    assert_int_equal(owner_of("/job/deps/rlax/_src/losses.py"), RK_FILE_PACKAGE);
+    assert_int_equal(owner_of("/home/me/flax/examples/mnist/train.py"), RK_FILE_USER);
+    assert_int_equal(owner_of("/home/me/keras/src_train.py"), RK_FILE_USER);
+    assert_int_equal(owner_of("/home/me/torch/nn/"), RK_FILE_USER);
+}
+
 static void other_packages_are_neither(void **state) {
     (void)state;
     assert_int_equal(owner_of("/v/lib/python3.11/site-packages/jaxed/a.py"), RK_FILE_PACKAGE);
@@ -47,6 +58,7 @@ static void the_package_follows_the_folder(void **state) {
     expect_package("/v/site-packages/six.py", "");
     expect_package("/v/site-packages/", "");
     expect_package("/home/me/train.py", "");
+    expect_package("/work/site/keras/src/trainer.py", "keras");
     expect_package("/", "");
     expect_package("", "");
 }
@@ -55,6 +67,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_the_user_are_outside_of_python),
         cmocka_unit_test(files_of_python_and_frameworks_are_known),
+        cmocka_unit_test(packages_in_other_folders_are_known_by_their_inside),
         cmocka_unit_test(other_packages_are_neither),
         cmocka_unit_test(the_package_follows_the_folder),
     };
