@@ -46,6 +46,14 @@ static const char positions_in_torch[] =
     "(tensor.cpu(), tensor.tolist()), or take the elements with a tensor of positions "
     "(torch.index_select).";
 
+// The gradient of torch.cat has a slice for each tensor.
+static const char parts_of_gradient[] =
+    "These slices are on no line of the source, as those of the gradient of torch.cat are: two "
+    "parts of one gradient are read, and each is compiled once and stored. backward() reads the "
+    "gradients of inputs that were made on the host: make them on the device "
+    "(x.to(device).requires_grad_()). If the slices are those of a loop over a tensor, move the "
+    "tensor to the host first (tensor.cpu()).";
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && rk_is_sketchy(head))
@@ -53,7 +61,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                "is shown.";
     bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item);
     if (moves && torch)
-        return positions_in_torch;
+        return head->file ? positions_in_torch : parts_of_gradient;
     if (moves)
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "

@@ -919,6 +919,13 @@ static void values_between_two_loops_are_no_other_shapes(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void parts_of_one_gradient_are_no_positions(void **state) {
+    explain_two(*state, "torch_gradients");
+    expect_cause(1, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[1].advice, "two parts of one gradient are read");
+    expect_not_in(explanation.items[1].advice, "index_select");
+}
+
 // A loss and an accuracy.
 static void two_reads_on_two_lines_are_no_versions(void **state) {
     explain_two(*state, "torch_reads");
@@ -1681,6 +1688,7 @@ int main(void) {
         TEST(checks_that_wait_for_a_value_are_graphs_that_grow),
         TEST(two_reads_on_two_lines_are_no_versions),
         TEST(values_between_two_loops_are_no_other_shapes),
+        TEST(parts_of_one_gradient_are_no_positions),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
         TEST(a_graph_that_grows_has_no_cause_in_a_later_start),
