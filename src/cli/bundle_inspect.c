@@ -147,9 +147,9 @@ static json_t *result_json(inspection *s) {
 static const rk_table_column two_columns[] = {{.title = ""},
                                               {.title = "", .least = 16, .wrap = true}};
 
-// Names of more than one line, and digests, are for --json.
-static void print_made_with(const json_t *made_with) {
-    enum { LONGEST = 160 };
+// Values of more than one line become one line. Digests are for --json.
+static void print_made_with(const json_t *made_with, bool whole) {
+    const size_t longest = whole ? SIZE_MAX : 160;
     RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
     const char *name;
     json_t *value;
@@ -161,11 +161,11 @@ static void print_made_with(const json_t *made_with) {
         if (strcmp(name, "environment") == 0)
             continue;
         rk_buf_add_format(&indented, "  %s", name);
-        rk_buf_add(&text, all, strnlen(all, LONGEST));
+        rk_buf_add(&text, all, strnlen(all, longest));
         for (size_t i = 0; i < text.len; i++)
             if (text.data[i] == '\n')
                 text.data[i] = ' ';
-        rk_buf_add_text(&text, strlen(all) > LONGEST ? " …" : "");
+        rk_buf_add_text(&text, strlen(all) > longest ? " …" : "");
         rk_table_add(&table, RK_STYLE_DIM, rk_need_text(&indented));
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&text));
     }
@@ -206,7 +206,18 @@ static const char *use_text(const inspection *s, const json_t *one) {
     return json_is_null(used) ? "not known" : json_is_true(used) ? "yes" : "no";
 }
 
+static double seconds_of(const json_t *one) {
+    return json_real_value(json_object_get(one, "compile_seconds"));
+}
+
+static int by_cost(const void *a, const void *b) {
+    double x = seconds_of(*(const json_t *const *)a), y = seconds_of(*(const json_t *const *)b);
+    return (x < y) - (x > y);
+}
+
+// The costliest executables first.
 static void print_entries(const inspection *s) {
+    enum { OTHER_LINES = 36 };
     const rk_table_column columns[] = {
         {.title = "  NAME", .least = 12, .middle = true},
         {.title = "COMPILED IN", .right = true},
@@ -214,13 +225,22 @@ static void print_entries(const inspection *s) {
         {.title = s->request->for_this_machine ? "USED HERE" : ""},
         {.title = s->request->for_this_machine ? "WHY NOT" : "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
-    size_t index;
-    json_t *one;
-    json_array_foreach(s->entries, index, one) {
+    size_t count = json_array_size(s->entries), lines = rk_term_two_screens(stdout);
+    size_t most = s->request->all || lines == SIZE_MAX ? SIZE_MAX
+                  : lines > 2 * OTHER_LINES            ? lines - OTHER_LINES
+                                                       : OTHER_LINES;
+    if (count == 0)
+        return;
+    rk_autofree const json_t **sorted = rk_need(rk_calloc(count, sizeof *sorted));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = json_array_get(s->entries, i);
+    qsort(sorted, count, sizeof *sorted, by_cost);
+    for (size_t i = 0; i < count && i < most; i++) {
+        const json_t *one = sorted[i];
         RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
         const char *its = json_string_value(json_object_get(one, "name"));
         const char *why = json_string_value(json_object_get(one, "why"));
-        double seconds = json_real_value(json_object_get(one, "compile_seconds"));
+        double seconds = seconds_of(one);
         rk_buf_add_format(&name, "  %s", its ? its : "?");
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
         rk_table_add(&table, RK_STYLE_NONE, rk_text_seconds((uint64_t)(seconds * 1e9)).text);
@@ -230,10 +250,10 @@ static void print_entries(const inspection *s) {
         rk_table_add(&table, RK_STYLE_NONE, use_text(s, one));
         rk_table_add(&table, RK_STYLE_NONE, why ? why : "");
     }
-    if (index == 0)
-        return;
     (void)puts("\nexecutables");
     rk_table_print(&table, rk_term_columns(stdout), stdout);
+    if (count > most)
+        (void)printf("  and %zu more: --all lists all\n", count - most);
 }
 
 static void print_verdict(const inspection *s) {
@@ -268,7 +288,7 @@ static rk_err *examine(inspection *s) {
         return NULL;
     }
     print_head(s);
-    print_made_with(json_object_get(result, "made_with"));
+    print_made_with(json_object_get(result, "made_with"), s->request->all);
     json_decref(result);
     print_entries(s);
     if (s->request->for_this_machine)

@@ -8,7 +8,7 @@
 typedef struct rk_bundle_inspect_request {
     const char *file;
     const rk_opt_list *trust;
-    bool for_this_machine, json;
+    bool for_this_machine, all, json; // `all`: of text not only two screens
 } rk_bundle_inspect_request;
 
 // `*out_usable`: false if it was asked for, and no entry can be used here.

@@ -47,7 +47,7 @@ static rk_err *check_options(action which) {
     } rules[] = {
         {"--job", given.job, 1 << EXPORT},
         {"--run", given.run, 1 << EXPORT},
-        {"--all", given.all, 1 << EXPORT},
+        {"--all", given.all, 1 << EXPORT | 1 << INSPECT},
         {"--sign", given.sign, 1 << EXPORT},
         {"--output", given.output, 1 << EXPORT},
         {"--force", given.force, 1 << IMPORT},
@@ -115,6 +115,7 @@ static rk_err *run_inspect(rk_verb_call *call) {
         .file = call->operands->items[1],
         .trust = &given.trust,
         .for_this_machine = given.for_this_machine,
+        .all = given.all,
         .json = call->json,
     };
     RK_TRY(rk_bundle_inspect(call->settings, &request, &is_usable));
@@ -134,7 +135,7 @@ static const rk_opt options[] = {
     RK_OPT_VALUE("output", 'o', &given.output, "FILE", "export: the bundle to write"),
     RK_OPT_VALUE("job", 0, &given.job, "JOB", "export: this job"),
     RK_OPT_VALUE("run", 0, &given.run, "RUN", "export: the programs of this run"),
-    RK_OPT_FLAG("all", 'a', &given.all, "export: everything in the store"),
+    RK_OPT_FLAG("all", 'a', &given.all, "export: everything in the store; inspect: every line"),
     RK_OPT_LIST("module", 0, &given.modules, "MODULE", modules,
                 "export, import: only this module; can be given several times"),
     RK_OPT_FLAG("sign", 0, &given.sign, "export: sign the bundle, as is always done"),
