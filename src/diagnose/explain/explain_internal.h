@@ -164,9 +164,9 @@ RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
 
 // Returns whether only one of two graphs of PyTorch/XLA takes and returns some more values: those
-// of a sample that some steps make, or of an earlier step, which still exist at the barrier and are
-// computed there.
-RK_HIDDEN bool rk_explain_keeps_tensors(const rk_explained *item);
+// of a branch, of a sample that some steps make, or of an earlier step, which still exist at the
+// barrier and are computed there.
+RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 
 // Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or
 // the state of the random numbers.

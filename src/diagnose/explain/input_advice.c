@@ -141,7 +141,7 @@ static bool has_only_results(const rk_explained *item) {
     return item->differences.cause_count > 0;
 }
 
-bool rk_explain_keeps_tensors(const rk_explained *item) {
+bool rk_explain_takes_and_returns_more(const rk_explained *item) {
     const rk_difference *head = NULL;
     bool returns = false, takes = false;
     if (item->cause != RK_CAUSE_PARAMETERS)
@@ -156,8 +156,7 @@ bool rk_explain_keeps_tensors(const rk_explained *item) {
         returns |= rk_is_of_result(d);
         takes |= !rk_is_of_result(d);
     }
-    return returns && takes && item->nearest_of && rk_explained_is_torch(item) &&
-           !rk_does_more(item);
+    return returns && takes && item->nearest_of && rk_explained_is_torch(item);
 }
 
 bool rk_explain_is_of_seed(const rk_explained *item) {
@@ -216,7 +215,7 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device, torch.zeros(1, dtype=…).to(device), and read it with .item().";
-    if (rk_explain_keeps_tensors(item))
+    if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
         return "One of the two graphs takes and returns more values. Only some steps compute them, "
                "such as a sample, or they were computed before the step, such as the prediction "
                "of an earlier step or an average between two loops; and they still exist at "
