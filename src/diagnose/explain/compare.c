@@ -32,6 +32,15 @@ static bool has_state_unlike(const choice *a, const choice *b, const rk_known *p
            rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch);
 }
 
+// Returns whether two graphs of PyTorch/XLA differ only in shapes and constants: one part of a step
+// or of an evaluation, for other sizes. All graphs have names of no meaning.
+static bool has_structure_of(const choice *one, const rk_known *program) {
+    const rk_known *known = one->candidate.known;
+    return program->has_sketch && known->has_sketch && !program->sketch.is_mlir &&
+           known->sketch.op_count == program->sketch.op_count &&
+           known->sketch.structure == program->sketch.structure;
+}
+
 // An earlier start in the same environment is preferred to the latest start in another environment.
 // A program of this run is not preferred only because the earlier start ran in another environment.
 static bool is_better(const choice *a, const choice *b, const rk_known *program, unsigned source) {
@@ -43,6 +52,8 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
         return b->diff.elsewhere && source != RK_NEAREST_SIBLING;
     if (has_state_unlike(a, b, program) || has_state_unlike(b, a, program))
         return has_state_unlike(a, b, program);
+    if (has_structure_of(a, program) != has_structure_of(b, program))
+        return has_structure_of(a, program);
     return a->diff.changes < b->diff.changes;
 }
 

@@ -20,6 +20,32 @@ static void write_values(const rk_values *list, bool sizes, size_t axis, rk_buf 
         rk_buf_add_format(out, ", … (%zu values)", list->count);
 }
 
+// Describes a number by the sizes that it decides. Programs may differ in other sizes as well, so
+// that several have one value of it. Returns false, and appends nothing, if that is not known to be
+// so.
+static bool describe_repeated(const rk_explained *first, const rk_values *list, size_t axis,
+                              rk_buf *out) {
+    long long sizes[RK_VALUES_SHOWN];
+    size_t count = 0;
+    for (size_t i = 0; i < list->shown_count; i++) {
+        rk_dims d;
+        size_t at = 0;
+        if (!rk_parse_dims(list->shown[i], &d) || axis >= d.count)
+            return false;
+        while (at < count && sizes[at] != d.sizes[axis])
+            at++;
+        sizes[at] = d.sizes[axis];
+        count += at == count;
+    }
+    if (list->count > list->shown_count || count == list->count)
+        return false;
+    rk_buf_add_format(out, "a number in %s took %zu values: ", rk_explained_name(first), count);
+    for (size_t i = 0; i < count; i++)
+        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
+    rk_buf_add_format(out, "; with other sizes that differ, these are %zu programs", list->count);
+    return true;
+}
+
 // Returns whether the sizes rise by one from program to program. (Sizes that rise by more may be
 // chosen, such as buckets.)
 static bool grow(const rk_values *list, size_t axis) {
@@ -340,6 +366,8 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
         rk_advise_on_sizes(members->items[0], rk_values_count_programs(members), &text->advice);
         return;
     }
+    bool is_repeated = !is_shape && sizes && !rk_explain_is_array(first) &&
+                       describe_repeated(first, list, axis, &text->summary);
     if (is_shape)
         rk_buf_add_format(&text->summary, "%s of %s took %zu ",
                           value->attribute ? value->attribute : "an input",
@@ -348,14 +376,15 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
         rk_buf_add_format(&text->summary, "sizes along axis %zu: ", axis);
     else if (is_shape)
         rk_buf_add_text(&text->summary, "shapes: ");
-    else
+    else if (!is_repeated)
         rk_buf_add_format(&text->summary, "%s in %s took %zu values%s",
                           rk_explain_is_array(first) ? "an array" : "a number",
                           rk_explained_name(first), list->count,
                           rk_explain_is_array(first) ? "" : ": ");
-    if (!rk_explain_is_array(first))
+    if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
-    rk_buf_add_format(&text->summary, "; each has a program of its own");
+    if (!is_repeated)
+        rk_buf_add_text(&text->summary, "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "
                                        "each of them. ");
