@@ -211,11 +211,19 @@ static bool same_kind_of_type(const rk_differ *d, uint32_t i) {
            rk_differ_hash_type(d->b, d->b->parameters[i].value, false);
 }
 
-// Matches what is open at the same position. `any`: whatever the types.
+// Returns whether two inputs have another element type, and one is a single number: they are not
+// one input that changed.
+static bool are_unlike(const rk_differ *d, uint32_t i) {
+    rk_span before, after, a, b;
+    return find_type(d->a, i, &before, &a) && find_type(d->b, i, &after, &b) &&
+           !rk_span_equal(a, b) && (before.len == 0) != (after.len == 0);
+}
+
+// Matches what is open at the same position. `any`: also other types.
 static void match_positions(rk_differ *d, bool any) {
     for (uint32_t i = 0; i < d->a->parameter_count && i < d->b->parameter_count; i++)
         if (d->parameter[i] == RK_NO_ID && d->parameter_back[i] == RK_NO_ID &&
-            (any || same_kind_of_type(d, i)))
+            (any ? !are_unlike(d, i) : same_kind_of_type(d, i)))
             pair(d, i, i);
 }
 

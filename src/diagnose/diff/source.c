@@ -29,10 +29,11 @@ static rk_span after_folder(rk_span path, const char *name) {
 // package on; empty if there is none.
 static rk_span after_known_package(rk_span path) {
     static const char *const inner[] = {
-        "jax/_src/",   "flax/linen/",    "flax/nnx/",       "flax/core/", "keras/src/",
-        "optax/_src/", "haiku/_src/",    "rlax/_src/",      "chex/_src/", "distrax/_src/",
-        "equinox/nn/", "numpyro/infer/", "diffrax/_",       "lineax/_",   "optimistix/_",
-        "torch/nn/",   "torch/optim/",   "torch_xla/core/",
+        "jax/_src/",    "flax/linen/",     "flax/nnx/",           "flax/core/",
+        "keras/src/",   "optax/_src/",     "haiku/_src/",         "rlax/_src/",
+        "chex/_src/",   "distrax/_src/",   "equinox/nn/",         "numpyro/infer/",
+        "diffrax/_",    "lineax/_",        "optimistix/_",        "torch/nn/",
+        "torch/optim/", "torch_xla/core/", "torchvision/models/", "torchvision/transforms/",
     };
     for (size_t i = 0; i + 1 < path.len; i++) {
         if (path.data[i] != '/')

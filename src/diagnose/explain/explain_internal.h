@@ -168,6 +168,13 @@ RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *it
 // barrier and are computed there.
 RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 
+// Returns whether the first step of a sum has a constant where later steps have an input.
+RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);
+
+// Returns whether each of two graphs of PyTorch/XLA takes inputs that the other one does not take:
+// of a branch, of another batch, or values that were computed before the step.
+RK_HIDDEN bool rk_explain_swaps_inputs(const rk_explained *item);
+
 // Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or
 // the state of the random numbers.
 RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);

@@ -51,7 +51,7 @@ static bool is_of_numbers(const rk_explained *item) {
 
 // Returns whether the only difference is an input of one value, which the program adds to
 // something: a sum over the batches of a loop, whose first step had a number in place of the input.
-static bool begins_sum(const rk_explained *item) {
+bool rk_explain_begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
@@ -159,6 +159,18 @@ bool rk_explain_takes_and_returns_more(const rk_explained *item) {
     return returns && takes && item->nearest_of && rk_explained_is_torch(item);
 }
 
+bool rk_explain_swaps_inputs(const rk_explained *item) {
+    bool added = false, removed = false;
+    if (item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of || !rk_explained_is_torch(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        added |= rk_is_of_input(d) && d->kind == RK_DIFFERENCE_PARAMETER_ADDED && !d->constant;
+        removed |= rk_is_of_input(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED && !d->constant;
+    }
+    return added && removed;
+}
+
 bool rk_explain_is_of_seed(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -210,7 +222,7 @@ static bool has_added(const rk_explained *item) {
 }
 
 static const char *torch_advice(const rk_explained *item) {
-    if (begins_sum(item))
+    if (rk_explain_begins_sum(item))
         return "A sum over several steps starts from a Python number, or from zeros that are made "
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
@@ -252,6 +264,14 @@ static const char *torch_advice(const rk_explained *item) {
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
                "tensors in each step.";
+    if (rk_explain_swaps_inputs(item))
+        return "Each of the two graphs takes inputs that the other one does not take. They may be "
+               "values that were computed before the step, such as a prediction of an earlier step "
+               "or an average between two loops, and that still exist at torch_xla.sync(): then "
+               "they are a part of this graph, unless torch_xla.sync() is called where they are "
+               "computed. If a branch or the batch decides which inputs there are, always pass all "
+               "of them. Otherwise there is nothing to fix: each graph is compiled once and "
+               "stored.";
     return "One of the two graphs takes an input that the other one does not take. Each graph is "
            "compiled once and stored. If the two are meant to be one, always pass the input, with "
            "a neutral value where there is none.";

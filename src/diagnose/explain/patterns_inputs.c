@@ -272,7 +272,8 @@ static bool belongs(const rk_explanation *x, const rk_explained *item, rk_patter
     if (kind == RK_PATTERN_ALTERNATION)
         return inputs && item->accumulates;
     return inputs && !item->accumulates && !rk_explained_is_constant(item) &&
-           is_same_function_with_other_inputs(item) && !grows(x, item);
+           !rk_explain_begins_sum(item) && is_same_function_with_other_inputs(item) &&
+           !grows(x, item);
 }
 
 static bool is_input_name(const char *text) {

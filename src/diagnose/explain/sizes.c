@@ -195,7 +195,8 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "there is nothing to pad.";
     if (may_select(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
-               "are only a few sizes, there is nothing to fix. " SELECTION;
+               "are only a few sizes, such as that of a last batch, there is nothing to "
+               "fix. " SELECTION;
     if (!item->nearest_of && normalizes_batch(item))
         return "This size differs from the size in that run. If the batch size or the width of a "
                "layer was changed, there is nothing to fix: the new program is compiled once and "

@@ -919,6 +919,14 @@ static void values_between_two_loops_are_no_other_shapes(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void inputs_of_other_kinds_are_no_other_shapes(void **state) {
+    explain_two(*state, "torch_swapped");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "Each of the two graphs takes inputs");
+    assert_false(explanation.input_shapes.answer);
+    assert_false(explanation.hidden_branch.known);
+}
+
 static void parts_of_one_gradient_are_no_positions(void **state) {
     explain_two(*state, "torch_gradients");
     expect_cause(1, RK_CAUSE_CONSTANT);
@@ -1688,6 +1696,7 @@ int main(void) {
         TEST(checks_that_wait_for_a_value_are_graphs_that_grow),
         TEST(two_reads_on_two_lines_are_no_versions),
         TEST(values_between_two_loops_are_no_other_shapes),
+        TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
