@@ -32,6 +32,7 @@ conformance: build
 	FAULT_EVERY_CALL=1 ctest --test-dir build/release --tests-regex '^fault_bundle$$' --verbose
 	scripts/python-env --create jax-models jax-newest-models conformance torch-tests
 	REKINDLE_ALL_LOOPS=1 tests/e2e/run jax-models test_loops.py
+	REST=1 scripts/check
 	tests/conformance/run --docs $(MODULES)
 
 # Many versions of JAX on three CPU plugins, downloaded one after another; half an hour. VERSIONS="0.4.30 …" chooses.
