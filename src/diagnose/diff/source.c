@@ -24,10 +24,13 @@ static rk_span after_folder(rk_span path, const char *name) {
     return (rk_span){0};
 }
 
-// Finds a package that lies in another folder, as `pip install --target` or an editable
-// installation makes it, by a folder inside of it that no job has. Returns the path from the
-// package on; empty if there is none.
-static rk_span after_known_package(rk_span path) {
+static bool begins(const uint8_t *at, size_t left, const char *part, size_t len) {
+    return left > len && memcmp(at, part, len) == 0;
+}
+
+// Packages may lie in another folder, as `pip install --target` or an editable installation makes
+// it. These are folders inside of packages that no job has.
+static bool is_inside_of_package(const uint8_t *at, size_t left) {
     static const char *const inner[] = {
         "jax/_src/",    "flax/linen/",     "flax/nnx/",           "flax/core/",
         "keras/src/",   "optax/_src/",     "haiku/_src/",         "rlax/_src/",
@@ -35,27 +38,35 @@ static rk_span after_known_package(rk_span path) {
         "diffrax/_",    "lineax/_",        "optimistix/_",        "torch/nn/",
         "torch/optim/", "torch_xla/core/", "torchvision/models/", "torchvision/transforms/",
     };
-    for (size_t i = 0; i + 1 < path.len; i++) {
-        if (path.data[i] != '/')
-            continue;
-        const uint8_t *at = path.data + i + 1;
-        size_t left = path.len - i - 1;
-        for (size_t k = 0; k < RK_ARRAY_LEN(inner); k++)
-            if (at[0] == (uint8_t)inner[k][0] && left > strlen(inner[k]) &&
-                memcmp(at, inner[k], strlen(inner[k])) == 0)
-                return rk_span_of(at, left);
-    }
-    return (rk_span){0};
+    for (size_t k = 0; k < RK_ARRAY_LEN(inner); k++)
+        if (at[0] == (uint8_t)inner[k][0] && at[1] == (uint8_t)inner[k][1] &&
+            begins(at, left, inner[k], strlen(inner[k])))
+            return true;
+    return false;
 }
 
+// One pass over the folders, because each operation of a program has several paths.
 rk_span rk_file_installed_part(rk_span path) {
-    static const char *const folders[] = {"site-packages", "dist-packages"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
-        rk_span rest = after_folder(path, folders[i]);
-        if (rest.len)
-            return rk_span_of(rest.data + 1, rest.len - 1);
+    static const char site[] = "site-packages/", dist[] = "dist-packages/";
+    static const bool is_first['z' + 1] = {
+        // of the packages above
+        ['c'] = true, ['d'] = true, ['e'] = true, ['f'] = true, ['h'] = true, ['j'] = true,
+        ['k'] = true, ['l'] = true, ['n'] = true, ['o'] = true, ['r'] = true, ['t'] = true};
+    rk_span in_dist = {0}, known = {0};
+    if (!path.len)
+        return (rk_span){0};
+    const uint8_t *end = path.data + path.len, *at = memchr(path.data, '/', path.len);
+    while (at && end - at > 2) {
+        size_t left = (size_t)(end - ++at);
+        if (begins(at, left, site, sizeof site - 1))
+            return rk_span_of(at + sizeof site - 1, left - sizeof site + 1);
+        if (!in_dist.len && begins(at, left, dist, sizeof dist - 1))
+            in_dist = rk_span_of(at + sizeof dist - 1, left - sizeof dist + 1);
+        else if (!known.len && at[0] <= 'z' && is_first[at[0]] && is_inside_of_package(at, left))
+            known = rk_span_of(at, left);
+        at = memchr(at, '/', left);
     }
-    return after_known_package(path);
+    return in_dist.len ? in_dist : known;
 }
 
 // Returns whether a file is of Python itself ("/usr/lib/python3.11/runpy.py").
