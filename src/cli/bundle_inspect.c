@@ -217,7 +217,7 @@ static int by_cost(const void *a, const void *b) {
 
 // The costliest executables first.
 static void print_entries(const inspection *s) {
-    enum { OTHER_LINES = 36 };
+    enum { OTHER_LINES = 36, SHOWN_MIN = 10 };
     const rk_table_column columns[] = {
         {.title = "  NAME", .least = 12, .middle = true},
         {.title = "COMPILED IN", .right = true},
@@ -227,8 +227,8 @@ static void print_entries(const inspection *s) {
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     size_t count = json_array_size(s->entries), lines = rk_term_two_screens(stdout);
     size_t most = s->request->all || lines == SIZE_MAX ? SIZE_MAX
-                  : lines > 2 * OTHER_LINES            ? lines - OTHER_LINES
-                                                       : OTHER_LINES;
+                  : lines > OTHER_LINES + SHOWN_MIN    ? lines - OTHER_LINES
+                                                       : SHOWN_MIN;
     if (count == 0)
         return;
     rk_autofree const json_t **sorted = rk_need(rk_calloc(count, sizeof *sorted));

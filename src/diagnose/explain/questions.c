@@ -68,11 +68,16 @@ static bool is_no_branch(const rk_explained *item) {
            rk_explain_moves_slice_first(item);
 }
 
+// Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
+// values that were computed before the step.
+static bool has_other_values(const rk_explained *item) {
+    return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item);
+}
+
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 static bool may_be_branch(const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
-           (is_of_same_lines(item) || rk_explain_is_reordered(item) ||
-            rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item));
+           (is_of_same_lines(item) || rk_explain_is_reordered(item) || has_other_values(item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -195,7 +200,7 @@ static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *
     rk_buf_add_text(text, rk_explained_name(item));
     if (count > 1)
         rk_buf_add_format(text, " and %zu more", count - 1);
-    if (rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item))
+    if (has_other_values(item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",

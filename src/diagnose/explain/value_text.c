@@ -20,29 +20,33 @@ static void write_values(const rk_values *list, bool sizes, size_t axis, rk_buf 
         rk_buf_add_format(out, ", … (%zu values)", list->count);
 }
 
-// Describes a number by the sizes that it decides. Programs may differ in other sizes as well, so
-// that several have one value of it. Returns false, and appends nothing, if that is not known to be
-// so.
+// Adds a size along an axis to those that were seen before.
+static void add_size(const char *type, size_t axis, long long *sizes, size_t *count) {
+    rk_dims d;
+    size_t at = 0;
+    if (!rk_parse_dims(type, &d) || axis >= d.count)
+        return;
+    while (at < *count && sizes[at] != d.sizes[axis])
+        at++;
+    sizes[at] = d.sizes[axis];
+    *count += at == *count;
+}
+
+// Describes a number by the sizes that it decides. Several programs may have one value of it,
+// because they differ in other sizes as well. Returns false, and appends nothing, if no value is
+// repeated.
 static bool describe_repeated(const rk_explained *first, const rk_values *list, size_t axis,
                               rk_buf *out) {
     long long sizes[RK_VALUES_SHOWN];
     size_t count = 0;
-    for (size_t i = 0; i < list->shown_count; i++) {
-        rk_dims d;
-        size_t at = 0;
-        if (!rk_parse_dims(list->shown[i], &d) || axis >= d.count)
-            return false;
-        while (at < count && sizes[at] != d.sizes[axis])
-            at++;
-        sizes[at] = d.sizes[axis];
-        count += at == count;
-    }
-    if (list->count > list->shown_count || count == list->count)
+    for (size_t i = 0; i < list->shown_count; i++)
+        add_size(list->shown[i], axis, sizes, &count);
+    if (count == 0 || list->count > list->shown_count || count == list->count)
         return false;
     rk_buf_add_format(out, "a number in %s took %zu values: ", rk_explained_name(first), count);
     for (size_t i = 0; i < count; i++)
         rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
-    rk_buf_add_format(out, "; with other sizes that differ, these are %zu programs", list->count);
+    rk_buf_add_format(out, "; other sizes differ as well, so these are %zu programs", list->count);
     return true;
 }
 
@@ -277,17 +281,6 @@ static size_t find_places(const rk_members *members, axis_place *out_places, siz
         }
     }
     return count;
-}
-
-static void add_size(const char *type, size_t axis, long long *sizes, size_t *count) {
-    rk_dims d;
-    size_t at = 0;
-    if (!rk_parse_dims(type, &d) || axis >= d.count)
-        return;
-    while (at < *count && sizes[at] != d.sizes[axis])
-        at++;
-    sizes[at] = d.sizes[axis];
-    *count += at == *count;
 }
 
 // Appends the sizes of one axis: "tgt took 3 sizes along axis 1: 8, 12, 20".

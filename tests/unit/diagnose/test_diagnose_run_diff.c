@@ -126,8 +126,6 @@ static void new_programs_are_compared_with_the_most_similar_ones(void **state) {
     assert_true(items[2].similarity > 0.9);
 }
 
-// The other run requested the program under its new name, and got the executable that was stored
-// under the old one.
 // The later run reads a second number. The program that reads the first one is in both runs.
 static void a_read_that_was_added_replaces_nothing(void **state) {
     fixture *f = *state;
@@ -141,6 +139,8 @@ static void a_read_that_was_added_replaces_nothing(void **state) {
     assert_null(diff.only_after.items[0].nearest);
 }
 
+// The other run requested the program under its new name, and got the executable that was stored
+// under the old one.
 static void a_renamed_function_is_found_by_its_new_name(void **state) {
     fixture *f = *state;
     static char name[] = "jit_walk";
