@@ -64,7 +64,7 @@ static uint64_t key_of(const rk_sketch_line *line, bool by_function) {
 // RK_SKETCH_LINES_MAX lines, so that every line can be compared with every other. The line of the
 // call is left out if a program has other lines: two programs may share it by chance.
 static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_function) {
-    uint32_t sums[2][RK_SKETCH_LINES_MAX] = {{0}};
+    uint32_t sums[2][RK_SKETCH_LINES_MAX];
     uint64_t keys[2][RK_SKETCH_LINES_MAX];
     uint32_t counts[2] = {0};
     shares s = {0};
@@ -78,9 +78,12 @@ static shares same_lines(const rk_sketch *a, const rk_sketch *b, bool by_functio
                 continue;
             while (at < counts[side] && keys[side][at] != key)
                 at++;
-            keys[side][at] = key;
+            if (at == counts[side]) {
+                keys[side][at] = key;
+                sums[side][at] = 0;
+                counts[side]++;
+            }
             sums[side][at] += line->count;
-            counts[side] += at == counts[side];
             s.sums[side] += line->count;
         }
     }

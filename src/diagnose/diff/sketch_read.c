@@ -18,7 +18,9 @@ static uint32_t number(const json_t *json) {
 static rk_err *read_values(const json_t *list, rk_sketch_value **out_values, uint32_t *out_count) {
     size_t count = json_array_size(list);
     count = count < RK_SKETCH_VALUES_MAX ? count : RK_SKETCH_VALUES_MAX;
-    *out_values = rk_calloc(count + 1, sizeof **out_values);
+    if (!count)
+        return NULL;
+    *out_values = rk_calloc(count, sizeof **out_values);
     if (!*out_values)
         return rk_err_no_memory();
     for (size_t i = 0; i < count; i++) {
@@ -34,7 +36,9 @@ static rk_err *read_values(const json_t *list, rk_sketch_value **out_values, uin
 static rk_err *read_kinds(const json_t *list, rk_sketch *sketch) {
     size_t count = json_array_size(list) / 2;
     count = count < RK_SKETCH_KINDS_MAX ? count : RK_SKETCH_KINDS_MAX;
-    sketch->kinds = rk_calloc(count + 1, sizeof *sketch->kinds);
+    if (!count)
+        return NULL;
+    sketch->kinds = rk_calloc(count, sizeof *sketch->kinds);
     if (!sketch->kinds)
         return rk_err_no_memory();
     for (size_t i = 0; i < count; i++)
@@ -55,7 +59,9 @@ static rk_err *read_line(const json_t *json, rk_sketch_line *out_line) {
 static rk_err *read_lines(const json_t *list, rk_sketch *sketch) {
     size_t count = json_array_size(list);
     count = count < RK_SKETCH_LINES_MAX ? count : RK_SKETCH_LINES_MAX;
-    sketch->lines = rk_calloc(count + 1, sizeof *sketch->lines);
+    if (!count)
+        return NULL;
+    sketch->lines = rk_calloc(count, sizeof *sketch->lines);
     if (!sketch->lines)
         return rk_err_no_memory();
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +74,9 @@ static rk_err *read_lines(const json_t *list, rk_sketch *sketch) {
 static rk_err *read_inner(const json_t *list, rk_sketch *sketch) {
     size_t count = json_array_size(list) / 3;
     count = count < RK_SKETCH_INNER_MAX ? count : RK_SKETCH_INNER_MAX;
-    sketch->inner = rk_calloc(count + 1, sizeof *sketch->inner);
+    if (!count)
+        return NULL;
+    sketch->inner = rk_calloc(count, sizeof *sketch->inner);
     if (!sketch->inner)
         return rk_err_no_memory();
     for (size_t i = 0; i < count; i++)

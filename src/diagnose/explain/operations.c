@@ -148,18 +148,26 @@ bool rk_is_check(const rk_sketch *sketch) {
 }
 
 static bool has_kind(const rk_sketch *sketch, uint64_t kind) {
-    for (uint32_t i = 0; i < sketch->kind_count; i++)
-        if (sketch->kinds[i].hash == (uint32_t)kind)
+    uint32_t from = 0, to = sketch->kind_count; // sorted by hash
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2, hash = sketch->kinds[middle].hash;
+        if (hash == (uint32_t)kind)
             return true;
+        if (hash < (uint32_t)kind)
+            from = middle + 1;
+        else
+            to = middle;
+    }
     return false;
 }
 
 // Returns whether the kind is a concatenation in PyTorch/XLA. The number of its operands is that of
-// the steps in an unrolled loop.
+// the steps in an unrolled loop. The hash is that of rk_program_index_kind.
 static bool is_concatenation(uint32_t kind) {
     enum { OPERANDS_MAX = 512 };
+    const uint64_t name = rk_hash_text(RK_HASH_SEED, "hlo.concatenate");
     for (uint32_t i = 1; i <= OPERANDS_MAX; i++)
-        if ((uint32_t)rk_program_index_kind(rk_span_text("hlo.concatenate"), i, 1, 0) == kind)
+        if ((uint32_t)rk_hash_mix(rk_hash_mix(name, i), 1ULL << 32) == kind)
             return true;
     return false;
 }
@@ -167,8 +175,8 @@ static bool is_concatenation(uint32_t kind) {
 static bool has_all_kinds_of(const rk_sketch *a, const rk_sketch *b) {
     uint64_t results = rk_program_index_kind(rk_span_text("hlo.tuple"), b->result_count, 1, 0);
     for (uint32_t i = 0; i < b->kind_count; i++)
-        if (b->kinds[i].hash != (uint32_t)results && !has_kind(a, b->kinds[i].hash) &&
-            !is_concatenation(b->kinds[i].hash))
+        if (!has_kind(a, b->kinds[i].hash) && b->kinds[i].hash != (uint32_t)results &&
+            (b->is_mlir || !is_concatenation(b->kinds[i].hash)))
             return false;
     return true;
 }
