@@ -362,9 +362,15 @@ static void print_text(const packer *p, const rk_bundle_export_request *request,
     rk_buf_add_format(&line, "; signed by %s", id);
     rk_term_line(rk_need_text(&line), 2);
     print_left_out(p);
-    (void)printf("on another machine: rekindle bundle import --trust ");
+    // Two lines that can be pasted: the key alone has 64 digits.
+    const char *slash = strrchr(request->output, '/');
+    rk_buf_clear(&line);
+    rk_text_add_word(&line, slash ? slash + 1 : request->output);
+    (void)printf(
+        "on another machine, beside the file:\n  rekindle bundle import %s \\\n    --trust ",
+        rk_need_text(&line));
     print_hex(&key->public_key.key);
-    (void)puts(" FILE");
+    (void)puts("");
 }
 
 static rk_err *pack(packer *p, const rk_settings *settings,

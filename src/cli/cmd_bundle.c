@@ -8,8 +8,8 @@
 #include "cli/verbs.h"
 
 static const char details[] =
-    "  export    pack programs, executables, and the list that a job prefetches\n"
-    "  inspect   show what a bundle holds and who signed it, and what is of use here\n"
+    "  export    pack executables, their programs, and the prefetch list\n"
+    "  inspect   show what it holds, who signed it, and what is of use here\n"
     "  import    check a bundle, and add to the store what is missing\n\n"
     "Without --job, --run, --all or KEY, export packs the last run's job.\n\n"
     "Every bundle is signed, by REKINDLE_SIGNING_KEY or by a key that the first export creates "

@@ -26,7 +26,7 @@ typedef struct request {
 
 static const char details[] =
     "  generate       make a signing key, which then signs what is compiled\n  trust KEY      "
-    "add a public key to the list of those whose signatures count\n  distrust KEY   take it off "
+    "add a public key to those whose signatures count\n  distrust KEY   take it off "
     "that list\n  list           the signing key and the trusted ones\n\nThe signing key is the "
     "file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; --file "
     "names another one. KEY is the line that generate and list print (\"ed25519 …\"), or its 64 "

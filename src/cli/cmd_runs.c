@@ -105,7 +105,8 @@ static void add_row(rk_table *table, const view *v, size_t index, const rk_run_s
                                              : rk_text_age(0).text);
     rk_table_add(table, RK_STYLE_NONE, rk_text_seconds(rk_run_duration_ns(model)).text);
     if (!v->is_narrow)
-        rk_table_add(table, RK_STYLE_NONE, rk_text_count(totals->programs).text);
+        rk_table_add(table, RK_STYLE_NONE,
+                     rk_text_count(totals->hits + totals->misses + totals->bypassed).text);
     rk_table_add(table, totals->hits > 0 ? RK_STYLE_GOOD : RK_STYLE_NONE,
                  rk_text_count(totals->hits).text);
     uint64_t compiled = totals->compiled - totals->failed; // as in the verdict of `stats`
@@ -163,7 +164,7 @@ static rk_err *print_text(const rk_settings *settings, const view *v, size_t las
         {.title = "WHAT RAN", .least = 12, .wrap = true},
         {.title = "STARTED", .right = true, .optional = true}, // the run's name has it, too
         {.title = "TOOK", .right = true},
-        {.title = "PROGRAMS", .right = true, .optional = true},
+        {.title = "REQUESTS", .right = true, .optional = true},
         {.title = "LOADED", .right = true},
         {.title = "COMPILED", .right = true},
         {.title = "STATE"},

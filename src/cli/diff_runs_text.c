@@ -80,7 +80,7 @@ static void print_only(const rk_run_only *item, const rk_diff_how *how) {
                           rk_text_seconds(item->request->compile_ns).text);
     if (is_compared(item) && strcmp(item->nearest->key, item->request->key) != 0)
         rk_buf_add_format(&line, "  %s, compared with %.12s of A%s",
-                          rk_cause_name(item->diff.cause), item->nearest->key,
+                          rk_cause_words(item->diff.cause), item->nearest->key,
                           item->nearest->failed ? ", which failed" : "");
     (void)printf("  ");
     rk_term_wrap(rk_need_text(&line), 2, 6, rk_term_columns(stdout), stdout);

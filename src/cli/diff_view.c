@@ -279,12 +279,11 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     enum { LISTED = 16 };
     print_side("A", a);
     print_side("B", b);
-    const char *cause = cause_word(diff->cause);
-    if (!cause) {
+    if (diff->cause == RK_CAUSE_FIRST) {
         (void)printf("\nNo difference affects the compiler.\n");
         return;
     }
-    (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), cause,
+    (void)printf("\n%s%s%s\n", rk_style(RK_STYLE_BOLD, stdout), rk_cause_words(diff->cause),
                  rk_style(RK_STYLE_NONE, stdout));
     rk_diff_view_print_list(&diff->list, 2, how->all ? SIZE_MAX : LISTED, how->stacks, stdout);
     size_t following = diff->list.count - diff->list.cause_count + diff->list.left_out;

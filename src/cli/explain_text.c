@@ -61,7 +61,7 @@ static bool add_reference(const rk_explanation *x, const finding *one, rk_buf *o
     const char *file = one->pattern->file, *slash = file ? strrchr(file, '/') : NULL;
     if (!file)
         return false;
-    rk_buf_add_format(out, "%s on line %u of ", rk_pattern_kind_name(one->pattern->kind),
+    rk_buf_add_format(out, "%s on line %u of ", rk_pattern_kind_words(one->pattern->kind),
                       one->pattern->line);
     rk_text_add_printable(out, rk_span_text(slash ? slash + 1 : file));
     return true;
@@ -89,9 +89,10 @@ static void print_advice(const rk_explanation *x, const finding *one, const list
 static void print_pattern(const rk_pattern *pattern, FILE *out) {
     const uint64_t shown_min_ns = 10000000; // less is no loss
     bool costs = pattern->lost_ns >= shown_min_ns;
-    (void)fprintf(out, "\n%s%s%s%s%s\n", rk_style(RK_STYLE_BAD, stdout),
-                  rk_pattern_kind_name(pattern->kind), rk_style(RK_STYLE_NONE, stdout),
-                  costs ? "  " : "", costs ? rk_text_seconds(pattern->lost_ns).text : "");
+    (void)fprintf(out, "\n%s%s (%s)%s%s%s\n", rk_style(RK_STYLE_BAD, stdout),
+                  rk_pattern_kind_words(pattern->kind), rk_pattern_kind_name(pattern->kind),
+                  rk_style(RK_STYLE_NONE, stdout), costs ? ", " : "",
+                  costs ? rk_text_seconds(pattern->lost_ns).text : "");
     print_prose(pattern->summary, 2, out);
     print_place(pattern->file, pattern->line, 2, out);
 }
@@ -139,8 +140,8 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     const rk_run_compile *compile = item->compile;
     RK_AUTO(rk_buf) line = {0};
     (void)fprintf(out, "\n");
-    rk_explain_add_styled(&line, RK_STYLE_BOLD, rk_cause_name(item->cause));
-    rk_buf_add_text(&line, "  ");
+    rk_explain_add_styled(&line, RK_STYLE_BOLD, rk_cause_words(item->cause));
+    rk_buf_add_text(&line, ": ");
     rk_text_add_printable(&line, rk_span_text(rk_explained_name(item)));
     rk_buf_add_format(&line, ", %s, request %llu",
                       compile->refused ? "refused"

@@ -39,13 +39,13 @@ QUESTIONS = """  Did the input shapes change?                       yes  x: 8 �
 TEXT = f"""run {RUN} of job-1
 2 compilations in 1.5 s: 2 of them have a cause, and cost 1.4 s
 {QUESTIONS}
-constant  jit_train_step, 1.0 s, request 7
+another constant: jit_train_step, 1.0 s, request 7
   constant in multiply: 0.1000001 → 0.2000003
       /w/job.py:{LINE} in <lambda>
   compared with 0123456789ab of run {EARLIER}
   Pass it as an argument.
 
-shape  jit_eval, 0.40 s, request 9, step 12
+another shape: jit_eval, 0.40 s, request 9, step 12
   input x: tensor<8xf32> → tensor<16xf32>
       /w/job.py:{CALL} in <module>
 """
@@ -147,7 +147,7 @@ CONSTANT = "explain__compilations__0"
     ("text", "changes"),
     [
         # Another kind, program, line, file, or other values.
-        ([("constant  jit", "structure  jit")], {f"{CONSTANT}__cause": "structure"}),
+        ([("another constant: jit", "other operations: jit")], {f"{CONSTANT}__cause": "structure"}),
         ([("jit_train_step", "jit_other")], {f"{CONSTANT}__name": "jit_other"}),
         ([(f"job.py:{LINE}", "job.py:3")], {f"{CONSTANT}__differences__0__line": 3}),
         ([(f"/w/job.py:{LINE}", f"/w/lib.py:{LINE}")], {f"{CONSTANT}__differences__0__file": "/w/lib.py"}),
@@ -179,7 +179,7 @@ def pattern(kind, **more):
 
 
 def with_pattern(kind, **more):
-    text = [("\n\nconstant  jit", f"\n\n{kind}  0.10 s\n  a summary\n\nconstant  jit")]
+    text = [("\n\nanother constant: jit", f"\n\nwords ({kind}), 0.10 s\n  a summary\n\nanother constant: jit")]
     return {"text": text, "explain__patterns": [pattern(kind, **more)]}
 
 
@@ -194,7 +194,7 @@ def test_a_false_finding_is_found(week):
 
 def test_the_same_cause_at_another_line_is_false(week):
     other = compilation("constant", "jit_train_step", 8, 0.2, difference("constant", "1", "2", CALL))
-    block = f"\nconstant  jit_train_step, 0.20 s, request 8\n  constant in add: 1 → 2\n      /w/job.py:{CALL} in f\n"
+    block = f"\nanother constant: jit_train_step, 0.20 s, request 8\n  constant in add: 1 → 2\n      /w/job.py:{CALL} in f\n"
     verdict = judged(
         week, [("2 compilations", "3 compilations"), ("2 of them", "3 of them")], stats__compiled=3,
         explain_text=TEXT + block, explain__compilations=[*RIGHT["explain"]["compilations"], other],
@@ -270,7 +270,7 @@ def test_what_was_loaded_again_is_no_compilation(week):
         ([(f"/w/job.py:{CALL} in <module>", "/w/job.py:77 in <module>")], {}),
         ([], {"explain__patterns": [pattern("counter")]}),
         ([], {"explain__compilations__1__cause": "dtype"}),
-        ([("shape  jit_eval", "Something else about jit_eval")], {}),
+        ([("another shape: jit_eval", "Something else about jit_eval")], {}),
     ],
 )
 def test_text_and_json_must_agree(week, text, changes):
@@ -280,7 +280,7 @@ def test_text_and_json_must_agree(week, text, changes):
 
 def test_members_of_a_pattern_need_no_block(week):
     head, constant, _ = TEXT.split("\n\n")
-    text = f"{head}\n\nshape_family  0.40 s\n  x took 3 sizes: 8, 16, 32\n  /w/job.py:{CALL}\n\n{constant}\n"
+    text = f"{head}\n\nchanging sizes (shape_family), 0.40 s\n  x took 3 sizes: 8, 16, 32\n  /w/job.py:{CALL}\n\n{constant}\n"
     told = pattern(
         "shape_family", summary="x took 3 sizes: 8, 16, 32", programs=["p9"], file="/w/job.py", line=CALL, seconds=0.4
     )
@@ -366,7 +366,7 @@ def test_diff_explains_a_flag_by_the_environment(week):
         f"{CONSTANT}__cause": "environment", f"{CONSTANT}__differences": [flag],
         "diff__programs__only_b": RIGHT["diff"]["programs"]["only_b"][1:],
     }  # fmt: skip
-    text = [("constant  jit", "environment  jit")]
+    text = [("another constant: jit", "other flags or variables: jit")]
     assert judged(week, text, diff__environment=[flag], **changes).agree == 2
     assert judged(week, text, diff__environment=[], **changes).agree == 1
 
@@ -385,7 +385,7 @@ def test_doubtful_weeks_are_reported(week):
     assert judged(week, stdout='{"steps": 39}\n').week_wrong
     assert judged(week, stdout="done\n").week_wrong
     # If the job does not end as it should, nothing else is judged.
-    failed = judged(week, [("constant  jit", "structure  jit")], status=1)
+    failed = judged(week, [("another constant: jit", "other operations: jit")], status=1)
     assert failed.week_wrong and not failed.wrong and failed.first is None, failed
 
 

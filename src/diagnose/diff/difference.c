@@ -24,6 +24,29 @@ const char *rk_cause_name(rk_cause cause) {
     return names[cause];
 }
 
+const char *rk_cause_words(rk_cause cause) {
+    static const char *const words[RK_CAUSE_COUNT] = {
+        [RK_CAUSE_FIRST] = "a new program",
+        [RK_CAUSE_SHAPE] = "another shape",
+        [RK_CAUSE_DTYPE] = "another element type",
+        [RK_CAUSE_CONSTANT] = "another constant",
+        [RK_CAUSE_STRUCTURE] = "other operations",
+        [RK_CAUSE_PARAMETERS] = "other inputs or results",
+        [RK_CAUSE_SHARDING] = "another sharding",
+        [RK_CAUSE_OPTIONS] = "other compile options",
+        [RK_CAUSE_ENVIRONMENT] = "other flags or variables",
+        [RK_CAUSE_TOOLCHAIN] = "another version",
+        [RK_CAUSE_DEVICE] = "other devices",
+        [RK_CAUSE_DUPLICATE] = "the same program again",
+        [RK_CAUSE_EVICTED] = "evicted from the store",
+        [RK_CAUSE_DAMAGED] = "damaged in the store",
+        [RK_CAUSE_REMOVED] = "removed from the store",
+        [RK_CAUSE_UNCACHEABLE] = "not stored",
+        [RK_CAUSE_FAILED] = "a failed compilation",
+    };
+    return words[cause];
+}
+
 bool rk_is_of_input(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "parameter") == 0;
 }

@@ -43,7 +43,8 @@ typedef enum rk_cause {
     RK_CAUSE_FAILED,
     RK_CAUSE_COUNT,
 } rk_cause;
-const char *rk_cause_name(rk_cause cause); // "first", "shape", …; static
+const char *rk_cause_name(rk_cause cause);  // "first", "shape", …; static
+const char *rk_cause_words(rk_cause cause); // the same for people: "another shape"; static
 
 // Attribute of the difference that reports why a program is not stored; `after` holds the reason.
 #define RK_WHY_NOT_KEPT "why it is not kept"

@@ -22,8 +22,9 @@
 // more: a branch, or an optimizer's state. Otherwise they are two pieces of a job.
 #define CONTAINED_KINDS_NAMELESS  0.9 // of the smaller program's operations
 #define CONTAINED_LINES_NAMELESS  0.96
-#define CONTAINED_INPUTS_NAMELESS 0.9 // of two programs that return one value each
-#define SAME_RESULTS_NAMELESS     0.9 // or they return the same state
+#define CONTAINED_INPUTS_NAMELESS 0.9  // of two programs that return one value each
+#define SAME_OPERATIONS_NAMELESS  0.95 // of both, by kind and by line: their inputs may differ
+#define SAME_RESULTS_NAMELESS     0.9  // or they return the same state
 
 enum { OPS_ALIKE_MIN = 8 }; // smaller programs may be equal by chance
 
@@ -239,9 +240,11 @@ static shares inputs_in_other(const rk_sketch *a, const rk_sketch *b) {
 }
 
 // A value that is read, such as an image, may be a part of another computation by chance. Then it
-// takes other inputs.
-static bool is_in_other(const rk_sketch *a, const rk_sketch *b, shares by_line) {
-    if (a->result_count == 1 && b->result_count == 1 &&
+// takes other inputs. Inputs of other sizes are other inputs here: with the same operations on the
+// same lines, only the sizes differ.
+static bool is_in_other(const rk_sketch *a, const rk_sketch *b, double kinds, shares by_line) {
+    bool same = kinds >= SAME_OPERATIONS_NAMELESS && share(by_line) >= SAME_OPERATIONS_NAMELESS;
+    if (!same && a->result_count == 1 && b->result_count == 1 &&
         !are_nearly_all(inputs_in_other(a, b), CONTAINED_INPUTS_NAMELESS))
         return false;
     return are_nearly_all(in_larger_by_kind(a, b), CONTAINED_KINDS_NAMELESS) &&
@@ -267,7 +270,7 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
         return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations) &&
-               (!same_source || same_operations || is_in_other(a, b, by_line) ||
+               (!same_source || same_operations || is_in_other(a, b, kinds, by_line) ||
                 return_same_state(a, b));
     // Operations of the framework's own are versions of each other only if one line calls both.
     // Across runs the function must be the same, since lines move when the source is edited.

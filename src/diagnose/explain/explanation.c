@@ -11,6 +11,23 @@ const char *rk_pattern_kind_name(rk_pattern_kind kind) {
     return names[kind];
 }
 
+const char *rk_pattern_kind_words(rk_pattern_kind kind) {
+    static const char *const words[RK_PATTERN_KIND_COUNT] = {
+        [RK_PATTERN_COUNTER] = "a changing number",
+        [RK_PATTERN_ALTERNATION] = "programs in turn",
+        [RK_PATTERN_SHAPE_FAMILY] = "changing sizes",
+        [RK_PATTERN_OPTIONAL_INPUTS] = "inputs that come and go",
+        [RK_PATTERN_FRAGMENTS] = "a step in pieces",
+        [RK_PATTERN_FLAG_DRIFT] = "changed flags",
+        [RK_PATTERN_RANK_DIVERGENCE] = "ranks that differ",
+        [RK_PATTERN_REPEATED_BLOCKS] = "repeated blocks",
+        [RK_PATTERN_DUPLICATE_STORM] = "the same programs again",
+        [RK_PATTERN_TOOLCHAIN_DRIFT] = "changed versions",
+        [RK_PATTERN_EAGER_STARTUP] = "a start operation by operation",
+    };
+    return words[kind];
+}
+
 bool rk_pattern_explains(const rk_pattern *pattern) {
     return pattern->kind != RK_PATTERN_REPEATED_BLOCKS && pattern->kind != RK_PATTERN_FRAGMENTS &&
            pattern->kind != RK_PATTERN_EAGER_STARTUP;

@@ -80,7 +80,8 @@ typedef enum rk_pattern_kind {
     RK_PATTERN_EAGER_STARTUP,
     RK_PATTERN_KIND_COUNT,
 } rk_pattern_kind;
-const char *rk_pattern_kind_name(rk_pattern_kind kind); // "counter"; static
+const char *rk_pattern_kind_name(rk_pattern_kind kind);  // "counter"; static
+const char *rk_pattern_kind_words(rk_pattern_kind kind); // the same for people; static
 
 typedef struct rk_pattern {
     rk_pattern_kind kind;

@@ -32,17 +32,61 @@ static bool has_type(const rk_known *known, const char *type) {
            rk_sketch_count_type(known->sketch.inputs, known->sketch.input_count, type) > 0;
 }
 
+static bool may_have_lists(const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
+           rk_explained_is_torch(item) && !rk_explain_takes_what_was_zero(item);
+}
+
 // Both programs have inputs of the type: a list is hardly ever empty.
+static bool may_have_list_of(const rk_explained *item, const char *type) {
+    return may_have_lists(item) && has_type(item->program, type) && has_type(item->nearest, type);
+}
+
 static bool may_take_list(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
-    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
-           rk_explained_is_torch(item) && !rk_explain_takes_what_was_zero(item) && head &&
-           has_type(item->program, type_of(head)) && has_type(item->nearest, type_of(head));
+    return head && may_have_list_of(item, type_of(head));
+}
+
+static bool differs_in(const rk_explained *item, const char *type) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (is_input_of_one_side(&item->differences.items[i]) &&
+            strcmp(type_of(&item->differences.items[i]), type) == 0)
+            return true;
+    return false;
+}
+
+// Returns whether the graphs that differ in inputs of one type take many numbers of them.
+static bool has_many_counts(const rk_explanation *x, const char *type) {
+    enum { COUNTS_MIN = 5 };
+    size_t counts[COUNTS_MIN], found = 0;
+    for (size_t i = 0; i < x->count && found < COUNTS_MIN; i++) {
+        const rk_explained *item = &x->items[i];
+        if (!may_have_list_of(item, type) || !differs_in(item, type))
+            continue;
+        const rk_sketch *sketch = &item->program->sketch;
+        size_t count = rk_sketch_count_type(sketch->inputs, sketch->input_count, type), at = 0;
+        while (at < found && counts[at] != count)
+            at++;
+        if (at == found)
+            counts[found++] = count;
+    }
+    return found == COUNTS_MIN;
+}
+
+static bool takes_many_counts(const rk_explanation *x, const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (is_input_of_one_side(d) && may_have_list_of(item, type_of(d)) &&
+            has_many_counts(x, type_of(d)))
+            return true;
+    }
+    return false;
 }
 
 // Returns whether the number of inputs of one type differs from graph to graph of PyTorch/XLA: a
 // list of another length each time, such as the values of an episode. One or two such inputs may be
-// optional ones, unless several other graphs differ by more.
+// optional ones, unless several other graphs differ by more, or the graphs take many numbers of
+// them.
 static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
     enum { INPUTS_MIN = 3, OTHERS_MIN = 2 };
     size_t others = 0, linked = 0;
@@ -55,7 +99,8 @@ static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
         linked += other->nearest == item->program || item->nearest == other->program ||
                   other->nearest == item->nearest;
     }
-    return others >= OTHERS_MIN || (linked && count_like_head(item) >= INPUTS_MIN);
+    return others >= OTHERS_MIN || (linked && count_like_head(item) >= INPUTS_MIN) ||
+           takes_many_counts(x, item);
 }
 
 static bool has_input(const rk_explained *item) {

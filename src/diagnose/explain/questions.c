@@ -77,7 +77,8 @@ static bool has_other_values(const rk_explained *item) {
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 static bool may_be_branch(const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
-           (is_of_same_lines(item) || rk_explain_is_reordered(item) || has_other_values(item));
+           (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
+            has_other_values(item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -200,7 +201,12 @@ static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *
     rk_buf_add_text(text, rk_explained_name(item));
     if (count > 1)
         rk_buf_add_format(text, " and %zu more", count - 1);
-    if (has_other_values(item))
+    if (item->takes_lists)
+        rk_buf_add_format(text,
+                          " take%s another number of tensors of one type than other graphs: a "
+                          "list of tensors decides how many, or a branch does",
+                          s);
+    else if (has_other_values(item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",

@@ -6,9 +6,29 @@ from pathlib import Path
 
 _TIME = r"(?:<?[\d.]+ (?:ms|s)|\d+ min \d+ s|\d+ h \d+ min)"
 _COMPILATION = re.compile(
-    rf"^(?P<kind>\w+)  (?P<name>.+), (?P<time>{_TIME}), request (?P<seq>\d+)(?:, (?:after )?step \d+)?(?: of rank (?P<rank>\d+))?$"
+    rf"^(?P<words>[\w ]+): (?P<name>.+), (?P<time>{_TIME}), request (?P<seq>\d+)(?:, (?:after )?step \d+)?(?: of rank (?P<rank>\d+))?$"
 )
-_PATTERN = re.compile(r"^(?P<kind>\w+)(?:  .*)?$")
+_PATTERN = re.compile(r"^[\w ]+ \((?P<kind>\w+)\)(?:, .*)?$")
+# The text says causes in words.
+_CAUSES = {
+    "a new program": "first",
+    "another shape": "shape",
+    "another element type": "dtype",
+    "another constant": "constant",
+    "other operations": "structure",
+    "other inputs or results": "parameters",
+    "another sharding": "sharding",
+    "other compile options": "options",
+    "other flags or variables": "environment",
+    "another version": "toolchain",
+    "other devices": "device",
+    "the same program again": "duplicate",
+    "evicted from the store": "evicted",
+    "damaged in the store": "damaged",
+    "removed from the store": "removed",
+    "not stored": "uncacheable",
+    "a failed compilation": "failed",
+}
 _MORE = re.compile(r"^\d+ more\b")
 _PLACE = re.compile(r"^ +(?P<file>\S+):(?P<line>\d+)(?: in .*)?$")
 _QUESTIONS = {
@@ -108,13 +128,13 @@ def _find_pattern(block, kind, patterns):
 def _read_block(block, explained, said):
     """Reads one finding."""
     if match := _COMPILATION.match(block[0]):
-        seq, name = int(match["seq"]), match["name"]
+        seq, name, kind = int(match["seq"]), match["name"], _CAUSES.get(match["words"])
         found = [
             c for c in explained["compilations"]
-            if c["seq"] == seq and c["cause"] == match["kind"] and c["name"] == name
+            if c["seq"] == seq and c["cause"] == kind and c["name"] == name
             and (match["rank"] is None or c.get("rank") == int(match["rank"]))
         ]  # fmt: skip
-        finding = Finding(match["kind"], block, name, seq, found[0] if found else None)
+        finding = Finding(kind, block, name, seq, found[0] if found else None)
     elif match := _PATTERN.match(block[0]):
         told = _find_pattern(block, match["kind"], explained["patterns"])
         finding = Finding(match["kind"], block, told=told)

@@ -135,10 +135,11 @@ static void an_advice_is_given_once(void **state) {
     fixture f;
     make(&f, RK_CAUSE_SHAPE);
     f.items[0].advice = f.items[1].advice = advice;
-    expect_text(&f, "shape  , 2.0 s, request 2\n  Pad it.\n\n"
-                    "shape  , 1.0 s, request 1\n  The advice for request 2 applies here, too.\n");
+    expect_text(
+        &f, "another shape: , 2.0 s, request 2\n  Pad it.\n\n"
+            "another shape: , 1.0 s, request 1\n  The advice for request 2 applies here, too.\n");
     f.items[0].advice = other;
-    expect_text(&f, "shape  , 1.0 s, request 1\n  Drop it.\n");
+    expect_text(&f, "another shape: , 1.0 s, request 1\n  Drop it.\n");
     static char file[] = "/home/me/train.py";
     rk_pattern patterns[] = {
         {.kind = RK_PATTERN_COUNTER, .summary = none, .advice = advice, .lost_ns = 5000000000},
@@ -146,11 +147,12 @@ static void an_advice_is_given_once(void **state) {
     };
     f.explanation.patterns = patterns;
     f.explanation.pattern_count = 2;
-    expect_text(&f, "shape_family  4.0 s\n  \n  Pad it.\n"); // no line to refer to
+    expect_text(&f, "changing sizes (shape_family), 4.0 s\n  \n  Pad it.\n"); // no line to refer to
     patterns[0].file = file;
     patterns[0].line = 12;
-    expect_text(&f, "shape_family  4.0 s\n  \n"
-                    "  The advice for counter on line 12 of train.py applies here, too.\n");
+    expect_text(&f,
+                "changing sizes (shape_family), 4.0 s\n  \n"
+                "  The advice for a changing number on line 12 of train.py applies here, too.\n");
 }
 
 static void what_needs_no_change_for_one_reason_is_told_once(void **state) {
@@ -161,10 +163,11 @@ static void what_needs_no_change_for_one_reason_is_told_once(void **state) {
     f.items[0].cause = RK_CAUSE_PARAMETERS;
     f.items[0].is_startup = f.items[1].is_startup = true;
     f.items[0].advice = f.items[1].advice = advice;
-    expect_text(&f, "parameters  , 2.0 s, request 2\n  Nothing to fix.\n"
+    expect_text(&f, "other inputs or results: , 2.0 s, request 2\n  Nothing to fix.\n"
                     "  The same holds for request 1 (1.0 s): --all shows it\n");
     f.items[0].advice = other;
-    expect_text(&f, "Nothing to fix.\n\nparameters  , 1.0 s, request 1\n  As intended.\n");
+    expect_text(&f,
+                "Nothing to fix.\n\nother inputs or results: , 1.0 s, request 1\n  As intended.\n");
 }
 
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
@@ -172,9 +175,9 @@ static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
     fixture f;
     make(&f, RK_CAUSE_SHAPE);
     f.items[1].step = 21;
-    expect_text(&f, "shape  , 2.0 s, request 2, step 21\n");
+    expect_text(&f, "another shape: , 2.0 s, request 2, step 21\n");
     f.items[1].is_after_steps = true;
-    expect_text(&f, "shape  , 2.0 s, request 2, after step 20\n");
+    expect_text(&f, "another shape: , 2.0 s, request 2, after step 20\n");
 }
 
 static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state) {
@@ -185,10 +188,10 @@ static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state)
     expect_text(&f, ", 2.0 s, request 2\n\n1 more that costs less than 1 % of the compile time: "
                     "--all shows it\n");
     f.items[0].cause = RK_CAUSE_UNCACHEABLE;
-    expect_text(&f, "uncacheable  ");
+    expect_text(&f, "not stored: ");
     f.items[0].cause = RK_CAUSE_SHAPE;
     f.items[1].cause = RK_CAUSE_FIRST;
-    expect_text(&f, "shape  , 19 ms, request 1\n");
+    expect_text(&f, "another shape: , 19 ms, request 1\n");
 }
 
 int main(void) {

@@ -1081,7 +1081,7 @@ class Runs(Case):
         self.assertEqual(len(self.json("runs", "--last", "2")["runs"]), 2)
         lines = self.ok("runs").splitlines()
         self.assertEqual(
-            lines[0].split(), "RUN WHAT RAN STARTED TOOK PROGRAMS LOADED COMPILED STATE JOB".split()
+            lines[0].split(), "RUN WHAT RAN STARTED TOOK REQUESTS LOADED COMPILED STATE JOB".split()
         )
         self.assertEqual(lines[1].split()[:4], ["-3", runs[0]["run"], "cli_fixture", "cold"])
         self.assertEqual(len(lines), 4)
@@ -1199,7 +1199,7 @@ class Runs(Case):
         self.assertIn("the compiler refused the program", stats)
         self.assertEqual(self.json("stats")["compiled"], 1)
         self.assertNotIn("in an earlier run", text)
-        self.assertIn("\nfailed  jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
+        self.assertIn("\na failed compilation: jit_step, 2.0 s, request 1\n  error: Mosaic failed\n", text)
         # It fails in the next start as well. A start before may differ, but not in this.
         self.write_run("29990101T000001Z-node1-3", refused, hit | {"seq": 2})
         text = self.ok("explain")
@@ -1925,7 +1925,7 @@ class Housekeeping(Case):
         self.assertIn("Nothing is pinned", self.ok("unpin", "--all"))
         self.assertRegex(self.ok("pin", key[:8]), rf"\Apinned jit_\w+ {key[:12]} ")
         self.assertIn("was pinned already", self.ok("pin", key))
-        self.assertRegex(self.ok("pin"), rf"\AKEY +NAME +SIZE\n{key[:12]}  jit_\w+ +[\d.]+ k?B\n\Z")
+        self.assertRegex(self.ok("pin"), rf"\AKEY +NAME +WITH PROGRAM\n{key[:12]}  jit_\w+ +[\d.]+ k?B\n\Z")
         self.refused("pin", key, "ffffffff", says="no key begins with ffffffff")
         self.refused("pin", other, "ffffffff", says="no key begins with ffffffff")
         self.assertEqual(self.json("pin")["pins"], [key])
@@ -2229,7 +2229,7 @@ class Other(Case):
         one.write_text(text.format("", sine))
         other.write_text(text.format(mesh, f"{call} {sine.replace('%x', '%z')}"))
         said = self.ok("diff", str(one), str(other))
-        self.assertIn("\nstructure\n  custom_call my_callback added: tensor<f32>\n", said)
+        self.assertIn("\nother operations\n  custom_call my_callback added: tensor<f32>\n", said)
         self.assertNotIn("none", said)
 
     def test_commands_that_do_not_exist(self):
