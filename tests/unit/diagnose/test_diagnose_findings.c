@@ -848,6 +848,20 @@ static void lists_of_other_lengths_are_no_start(void **state) {
     }
 }
 
+// Each graph takes one tensor less than the one before. What decides how many is not known.
+static void samples_of_a_memory_are_lists(void **state) {
+    for (unsigned i = 1; i <= 6; i++)
+        ask(*state, "torch_replay", i);
+    execute(*state, 1, 0);
+    explain(*state);
+    for (size_t i = 1; i < 6; i++) {
+        expect_cause(i, RK_CAUSE_PARAMETERS);
+        expect_in(explanation.items[i].advice, "in it twice, as in a sample of a replay memory");
+    }
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "a list of tensors decides how many");
+}
+
 static void graphs_that_grow_are_one_finding(void **state) {
     for (unsigned i = 1; i <= 5; i++)
         ask(*state, "torch_growing", i);
@@ -1688,6 +1702,7 @@ int main(void) {
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
         TEST(lists_of_other_lengths_are_no_start),
+        TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
         TEST(what_nothing_executed_is_a_part_of_the_next_step),
         TEST(a_number_in_the_place_of_a_tensor_has_another_type),
