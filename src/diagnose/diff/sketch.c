@@ -382,14 +382,13 @@ bool rk_sketch_is_read(const rk_sketch *sketch) {
     return !sketch->is_mlir && strncmp(type, "tensor<", 7) == 0 && !strchr(type, 'x');
 }
 
-// Returns "f32>" of "tensor<32x8xf32>" and of "tensor<f32>".
-static const char *element_of(const char *type) {
+const char *rk_element_of(const char *type) {
     const char *x = strrchr(type, 'x'), *open = strchr(type, '<');
     return x ? x + 1 : open ? open + 1 : type;
 }
 
 bool rk_sketch_is_other_element(const rk_sketch_value *a, const rk_sketch_value *b) {
-    return strcmp(element_of(a->type), element_of(b->type)) != 0;
+    return strcmp(rk_element_of(a->type), rk_element_of(b->type)) != 0;
 }
 
 size_t rk_sketch_count_type(const rk_sketch_value *values, uint32_t count, const char *type) {

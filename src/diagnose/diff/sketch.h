@@ -22,6 +22,10 @@ typedef struct rk_sketch_value {
     uint64_t hash;
 } rk_sketch_value;
 
+// Returns the element type with its end: "f32>" of "tensor<32x8xf32>" and of "tensor<f32>". Part of
+// `type`.
+RK_HIDDEN const char *rk_element_of(const char *type);
+
 // Returns how many values have a type.
 RK_HIDDEN size_t rk_sketch_count_type(const rk_sketch_value *values, uint32_t count,
                                       const char *type);

@@ -47,11 +47,16 @@ bool rk_explain_is_of_several_tensors(const rk_explanation *x, const rk_explaine
     return false;
 }
 
+static bool is_float(const char *type) {
+    return strchr(rk_element_of(type), 'f') != NULL;
+}
+
 // Returns whether a program returns several values of a type, as an optimizer does with a parameter
-// and its moving averages. (Data may have one result of the same shape, too.)
+// and its moving averages. (Data may have one result of the same shape, too. Whole numbers are
+// data.)
 static bool updates_type(const rk_known *known, const char *type) {
     enum { VALUES_MIN = 2 };
-    return type && known && known->has_sketch &&
+    return type && is_float(type) && known && known->has_sketch &&
            rk_sketch_count_type(known->sketch.results, known->sketch.result_count, type) >=
                VALUES_MIN;
 }
@@ -101,9 +106,9 @@ typedef struct axes {
 static axes count_axes(const rk_known *known, long long size, const char *element) {
     axes found = {0};
     for (uint32_t i = 0; i < known->sketch.input_count; i++) {
-        const char *type = known->sketch.inputs[i].type, *its = strrchr(type, 'x');
+        const char *type = known->sketch.inputs[i].type;
         rk_dims dims;
-        if (!its || strcmp(its, element) != 0 || !rk_parse_dims(type, &dims) || !dims.count)
+        if (strcmp(rk_element_of(type), element) != 0 || !rk_parse_dims(type, &dims))
             continue;
         bool is_last = dims.sizes[dims.count - 1] == size;
         found.lists += dims.count == 1 && is_last;
@@ -123,10 +128,10 @@ static bool has_fewer(axes a, axes b) {
 static bool is_of_width(const rk_explained *item, const rk_difference *d) {
     rk_dims before, after;
     size_t axis;
-    const char *element = d->after ? strrchr(d->after, 'x') : NULL;
+    const char *element = d->after ? rk_element_of(d->after) : "";
     if (d->kind != RK_DIFFERENCE_SHAPE || !rk_is_of_input(d) ||
         !rk_only_axis(d->before, d->after, &axis) || !rk_parse_dims(d->before, &before) ||
-        !rk_parse_dims(d->after, &after) || !element || !strchr(element, 'f'))
+        !rk_parse_dims(d->after, &after) || !is_float(d->after))
         return false;
     long long from = before.sizes[axis], to = after.sizes[axis];
     return has_fewer(count_axes(item->program, from, element),

@@ -122,8 +122,8 @@ static bool normalizes_batch(const rk_explained *item) {
 static bool is_list_of_integers(const char *type) {
     enum { NONZERO_DIMS_MAX = 4 };
     rk_dims dims;
-    const char *element = strrchr(type, 'x');
-    return rk_parse_dims(type, &dims) && element && element[1] && strchr("siu", element[1]) &&
+    const char *element = rk_element_of(type);
+    return rk_parse_dims(type, &dims) && *element && strchr("siu", *element) &&
            (dims.count == 1 || (dims.count == 2 && dims.sizes[1] <= NONZERO_DIMS_MAX));
 }
 
