@@ -848,6 +848,15 @@ static void lists_of_other_lengths_are_no_start(void **state) {
     }
 }
 
+// Several values of the type are returned, but whole numbers are no parameters of a model.
+static void columns_of_a_batch_are_no_model(void **state) {
+    ask(*state, "torch_columns", 1);
+    ask(*state, "torch_columns", 2);
+    execute(*state, 3, 0);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+}
+
 // Each graph takes one tensor less than the one before. What decides how many is not known.
 static void samples_of_a_memory_are_lists(void **state) {
     for (unsigned i = 1; i <= 6; i++)
@@ -1702,6 +1711,7 @@ int main(void) {
         TEST(without_steps_operations_are_no_fragments),
         TEST(without_steps_graphs_are_no_fragments),
         TEST(lists_of_other_lengths_are_no_start),
+        TEST(columns_of_a_batch_are_no_model),
         TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
         TEST(what_nothing_executed_is_a_part_of_the_next_step),
