@@ -168,6 +168,10 @@ RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *it
 // barrier and are computed there.
 RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 
+// Returns whether two graphs of PyTorch/XLA differ only in what they return: a tensor
+// still exists at the barrier in some steps. A branch, a sum or a log may hold it.
+RK_HIDDEN bool rk_explain_has_only_results(const rk_explained *item);
+
 // Returns whether the first step of a sum has a constant where later steps have an input.
 RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);
 

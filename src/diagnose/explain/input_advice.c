@@ -134,7 +134,9 @@ static bool has_mask(const rk_explained *item) {
     return false;
 }
 
-static bool has_only_results(const rk_explained *item) {
+bool rk_explain_has_only_results(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+        return false;
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (!rk_is_of_result(&item->differences.items[i]))
             return false;
@@ -259,7 +261,7 @@ static const char *torch_advice(const rk_explained *item) {
                "the device (of a loss, of an accuracy). Each graph is compiled once and stored. If "
                "there is such a sum, fewer graphs are needed if it adds up numbers that were read "
                "(.item(), once after the step).";
-    if (has_only_results(item))
+    if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
                "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "

@@ -110,7 +110,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     if (list.count < VALUES_MIN && !(is_shape && rk_values_count_programs(members) > VALUES_MIN))
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    rk_values_describe(members, &list, &text);
+    RK_TRY(rk_values_describe(members, &list, &text));
     return rk_pattern_add(e->out, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
                           members->items, members->count, &text, value->file, value->line);
 }

@@ -71,7 +71,8 @@ static bool is_no_branch(const rk_explained *item) {
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
 // values that were computed before the step.
 static bool has_other_values(const rk_explained *item) {
-    return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item);
+    return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item) ||
+           (item->nearest_of && rk_explain_has_only_results(item));
 }
 
 // Returns whether nothing shows a branch, and nothing shows that there is none.

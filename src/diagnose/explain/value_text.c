@@ -52,17 +52,31 @@ static bool describe_repeated(const rk_explained *first, const rk_values *list, 
 
 // Returns whether the sizes rise by one from program to program. (Sizes that rise by more may be
 // chosen, such as buckets.)
-static bool grow(const rk_values *list, size_t axis) {
+static bool rise_by_one(const long long *sizes, size_t count) {
     enum { SIZES_MIN = 4 };
-    long long last = 0;
+    for (size_t i = 1; i < count; i++)
+        if (sizes[i] != sizes[i - 1] + 1)
+            return false;
+    return count >= SIZES_MIN;
+}
+
+static bool grow(const rk_values *list, size_t axis) {
+    long long sizes[RK_VALUES_SHOWN];
     for (size_t i = 0; i < list->shown_count; i++) {
         rk_dims d;
-        if (!rk_parse_dims(list->shown[i], &d) || axis >= d.count ||
-            (i && d.sizes[axis] != last + 1))
+        if (!rk_parse_dims(list->shown[i], &d) || axis >= d.count)
             return false;
-        last = d.sizes[axis];
+        sizes[i] = d.sizes[axis];
     }
-    return list->shown_count >= SIZES_MIN;
+    return rise_by_one(sizes, list->shown_count);
+}
+
+// Appends at most RK_VALUES_SHOWN sizes.
+static void write_list(const long long *sizes, size_t count, rk_buf *out) {
+    for (size_t i = 0; i < count && i < RK_VALUES_SHOWN; i++)
+        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
+    if (count > RK_VALUES_SHOWN)
+        rk_buf_add_text(out, ", …");
 }
 
 // An array that values are appended to. The one remedy is an array of a fixed size.
@@ -178,14 +192,33 @@ static rk_span package_of(const rk_members *members) {
     return rk_source_package(rk_span_text(file ? file : ""));
 }
 
-static void describe_operations(const rk_members *members, const rk_values *list, size_t axis,
-                                rk_pattern_text *text) {
+// The sizes of all members along the axis, in the order of the requests. `sizes` has space for two
+// for each member. Returns how many there are.
+static size_t collect_sizes(const rk_members *members, size_t axis, long long *sizes) {
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const rk_explained *item = members->items[i];
+        const rk_difference *d = rk_value_difference(item);
+        if (item->nearest_of && rk_explain_is_same_call(item))
+            add_size(d->before, axis, sizes, &count);
+        add_size(d->after, axis, sizes, &count);
+    }
+    return count;
+}
+
+static rk_err *describe_operations(const rk_members *members, size_t axis, rk_pattern_text *text) {
+    rk_autofree long long *sizes = rk_calloc(2 * members->count + 1, sizeof *sizes);
+    if (!sizes)
+        return rk_err_no_memory();
     size_t count = add_names(members, &text->summary);
+    size_t size_count = collect_sizes(members, axis, sizes);
     const rk_difference *head = rk_explained_head(members->items[0]);
     if (count == 1 && head->attribute)
         rk_buf_add_format(&text->summary, " (%s)", head->attribute);
-    rk_buf_add_format(&text->summary, " took %zu sizes along axis %zu: ", list->count, axis);
-    write_values(list, true, axis, &text->summary);
+    rk_buf_add_format(&text->summary,
+                      "%s took %zu sizes along axis %zu: ", count > 1 ? " together" : "",
+                      size_count, axis);
+    write_list(sizes, size_count, &text->summary);
     rk_buf_add_text(&text->summary, "; each has a program of its own");
     add_lines(members, &text->summary);
     rk_span package = package_of(members);
@@ -195,7 +228,8 @@ static void describe_operations(const rk_members *members, const rk_values *list
                           "Your source can only change what it passes to the package.",
                           (int)package.len, (const char *)package.data);
     else
-        advise_on_operations(list->count, grow(list, axis), &text->advice);
+        advise_on_operations(size_count, rise_by_one(sizes, size_count), &text->advice);
+    return NULL;
 }
 
 // Appends the other inputs of the members whose sizes differ, if there are any, and returns whether
@@ -301,10 +335,7 @@ static void write_sizes(const rk_members *members, const axis_place *place, long
     }
     rk_buf_add_format(out, " took %zu size%s along axis %zu: ", count, count == 1 ? "" : "s",
                       place->axis);
-    for (size_t i = 0; i < count && i < RK_VALUES_SHOWN; i++)
-        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
-    if (count > RK_VALUES_SHOWN)
-        rk_buf_add_text(out, ", …");
+    write_list(sizes, count, out);
 }
 
 // Describes programs of one function whose inputs vary along several axes, each by itself. Returns
@@ -344,20 +375,19 @@ static bool are_of_axis(const rk_members *members, size_t *out_axis) {
     return true;
 }
 
-void rk_values_describe(const rk_members *members, const rk_values *list, rk_pattern_text *text) {
+rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
+                           rk_pattern_text *text) {
     const rk_explained *first = members->items[0];
     const rk_difference *value = rk_value_difference(first);
     size_t axis;
     bool sizes = are_of_axis(members, &axis), is_shape = first->cause == RK_CAUSE_SHAPE;
-    if (rk_values_are_of_operations(members)) {
-        describe_operations(members, list, axis, text);
-        return;
-    }
+    if (rk_values_are_of_operations(members))
+        return describe_operations(members, axis, text);
     if (is_shape && describe_axes(members, &text->summary)) {
         rk_buf_add_text(&text->advice, "Several inputs or axes have other sizes: what follows is "
                                        "meant for each of them. ");
         rk_advise_on_sizes(members->items[0], rk_values_count_programs(members), &text->advice);
-        return;
+        return NULL;
     }
     bool is_repeated = !is_shape && sizes && !rk_explain_is_array(first) &&
                        describe_repeated(first, list, axis, &text->summary);
@@ -387,4 +417,5 @@ void rk_values_describe(const rk_members *members, const rk_values *list, rk_pat
         rk_advise_on_sizes(first, list->count, &text->advice);
     else
         rk_buf_add_text(&text->advice, usual_advice(members));
+    return NULL;
 }

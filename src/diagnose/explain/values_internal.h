@@ -20,6 +20,7 @@ RK_HIDDEN bool rk_values_are_of_operations(const rk_members *members);
 // and that they were compared with.
 RK_HIDDEN size_t rk_values_count_programs(const rk_members *members);
 
-// Writes the text of a finding. There must be at least one member.
-RK_HIDDEN void rk_values_describe(const rk_members *members, const rk_values *list,
-                                  rk_pattern_text *text);
+// Writes the text of a finding. There must be at least one member. Fails only with
+// RK_RESOURCE_EXHAUSTED.
+RK_HIDDEN RK_NODISCARD rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
+                                                  rk_pattern_text *text);

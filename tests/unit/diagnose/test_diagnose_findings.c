@@ -162,7 +162,7 @@ static void operations_with_the_same_sizes_are_one_finding(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 6);
-    expect_in(pattern->summary, "jit_sin and jit_cos took 4 sizes along axis 0: 9, 7, 6, 5;");
+    expect_in(pattern->summary, "jit_sin and jit_cos together took 4 sizes along axis 0: 9, 7, 6, 5;");
     expect_in(pattern->summary, "; lines 7 and 8");
     expect_not_in(pattern->advice, "rekindle shapes"); // leaves operations out
 }
