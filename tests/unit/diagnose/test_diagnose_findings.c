@@ -162,9 +162,41 @@ static void operations_with_the_same_sizes_are_one_finding(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 6);
-    expect_in(pattern->summary, "jit_sin and jit_cos together took 4 sizes along axis 0: 9, 7, 6, 5;");
+    expect_in(pattern->summary,
+              "jit_sin and jit_cos together took 4 sizes along axis 0: 9, 7, 6, 5;");
     expect_in(pattern->summary, "; lines 7 and 8");
     expect_not_in(pattern->advice, "rekindle shapes"); // leaves operations out
+}
+
+// Nearly all sizes are the same: those of all operations are listed.
+static void the_sizes_of_all_operations_are_listed(void **state) {
+    static char sine[] = "jit_sin", cosine[] = "jit_cos";
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 5; i++) {
+        ask(f, "sines", i);
+        f->run.compiles[f->run.model.compile_count - 1].name = sine;
+        ask(f, "cosines", i < 5 ? i : 6);
+        f->run.compiles[f->run.model.compile_count - 1].name = cosine;
+    }
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 8);
+    expect_in(pattern->summary, "jit_sin and jit_cos together took 6 sizes along axis 0: ");
+}
+
+// A decoder reads word after word in one call: these are no statistics of several tensors.
+static void a_sequence_that_grows_has_other_shapes(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++)
+        ask(f, "torch_decoded", i);
+    execute(f, 10, 30);
+    for (size_t i = 0; i < 4; i++)
+        f->run.compiles[i].executions = 0; // all in one step
+    explain(f);
+    assert_true(explanation.input_shapes.answer);
+    for (size_t i = 2; i < 4; i++)
+        expect_cause(i, RK_CAUSE_SHAPE);
 }
 
 // An RNN generates a text, and only the read of each letter executes its state.
@@ -635,6 +667,7 @@ static void a_loss_that_some_steps_keep_is_a_result(void **state) {
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "still exists at torch_xla.sync()");
     expect_not_in(explanation.items[1].advice, "neutral value");
+    assert_false(explanation.hidden_branch.known); // a branch, a log or a sum keeps it
 }
 
 // A prediction after the training, without the loss.
@@ -1623,6 +1656,8 @@ int main(void) {
         TEST(sizes_of_several_functions_are_no_family),
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
+        TEST(the_sizes_of_all_operations_are_listed),
+        TEST(a_sequence_that_grows_has_other_shapes),
         TEST(sizes_of_two_inputs_are_one_finding),
         TEST(values_that_are_appended_need_an_array_of_fixed_size),
         TEST(each_of_two_sets_has_a_last_batch),
