@@ -82,12 +82,23 @@ static random_values count_random_values(const rk_run_model *run, const rk_start
     return sum;
 }
 
+// Returns whether the process executed each small program only about once, so that no layers share
+// them. False if the executions are not known.
+static bool are_executed_once(const rk_run_model *run, const rk_startup_group *g) {
+    uint64_t programs = 0, executions = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        uint64_t count = rk_explain_executions(run, g->items[i]->item->compile);
+        executions += count;
+        programs += count > 0;
+    }
+    return programs && 2 * executions <= 3 * programs;
+}
+
 // Says what the remedy can save. One program for all layers holds a copy of the random generator
 // for each weight; the small programs are compiled once for all weights of a shape.
 static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_buf *out) {
     enum { REPEATED_MIN = 4 }; // executions for each program: more than a few calls make
     const random_values values = count_random_values(run, g);
-    bool known = run->executed_count > 0;
     rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
                          "programs either way.");
     bool repeats = values.programs && values.executions >= REPEATED_MIN * values.programs &&
@@ -100,13 +111,13 @@ static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_bu
                           "the one program has a copy of the random generator for each of them, "
                           "and may take longer to compile than the small programs.",
                           values.programs, values.programs == 1 ? "" : "s", values.executions);
+    else if (are_executed_once(run, g))
+        rk_buf_add_text(out, " At most a part of these seconds is saved: the one program takes "
+                             "time to compile as well.");
     else
-        rk_buf_add_text(
-            out, known ? " At most a part of these seconds is saved: the one program takes "
-                         "time to compile as well."
-                       : " At most a part of these seconds is saved: the one program takes "
-                         "time to compile as well. With many layers of equal shapes it may even "
-                         "take longer than the small programs, which such layers share.");
+        rk_buf_add_text(out, " The one program takes time to compile as well. With many layers it "
+                             "may even take longer than the small programs, which layers of equal "
+                             "shapes share: compare the start with and without this change.");
 }
 
 // Returns whether the operations call a model that exists already. Flax and Haiku call a model to
