@@ -137,9 +137,7 @@ static void add_compilations(const rk_explanation *x, const counts *c, bool all,
                           rk_style(RK_STYLE_NONE, stdout));
         add_why_uncompared(x, out);
     } else if (c->compiled && !c->again && !c->failed) {
-        rk_buf_add_text(out, ", each of a program that was not seen before");
-        if (!x->pattern_count && !c->repeated && !c->refused)
-            rk_explain_add_styled(out, RK_STYLE_GOOD, ": nothing to fix");
+        rk_buf_add_text(out, c->compiled == 1 ? ", of a new program" : ", each of a new program");
     }
     add_others_count(c, out);
     if (c->repeated)

@@ -213,7 +213,7 @@ def test_a_missing_finding_is_found(week):
 
 def test_a_healthy_start_must_be_silent(week):
     silent = f"run {RUN} of job-1\n"
-    silent += "2 compilations in 1.5 s, each of a program that was not seen before: nothing to fix\n"
+    silent += "2 compilations in 1.5 s, each of a new program\n"
     silent += QUESTIONS.replace("yes  x: 8 → 16", "no")
     firsts = [compilation("first", name, seq, 0.1, nearest=None) for name, seq in (("jit_a", 1), ("jit_b", 2))]
     changes = {
@@ -235,7 +235,7 @@ def test_a_healthy_start_must_be_silent(week):
         ("2 compilations in 1.5 s", "2 compilations in 0.40 s"),
         ("2 of them have a cause", "1 of them has a cause"),
         ("2 of them have a cause", "3 of them have a cause"),
-        (": 2 of them have a cause, and cost 1.4 s", ", each of a program that was not seen before: nothing to fix"),
+        (": 2 of them have a cause, and cost 1.4 s", ", each of a new program"),
         ("2 compilations in 1.5 s: 2 of them have a cause, and cost 1.4 s", "Nothing was compiled."),
         ("2 compilations in 1.5 s: 2 of them have a cause, and cost 1.4 s", "All is well."),
         ("change?                       yes", "change?                       no"),

@@ -179,6 +179,10 @@ RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);
 // of a branch, of another batch, or values that were computed before the step.
 RK_HIDDEN bool rk_explain_swaps_inputs(const rk_explained *item);
 
+// Returns whether a function of JAX gets the same values in another container: as many inputs of
+// each type are added as removed, with names in the same argument, and the operations are the same.
+RK_HIDDEN bool rk_explain_is_of_container(const rk_explained *item);
+
 // Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or
 // the state of the random numbers.
 RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);

@@ -216,6 +216,47 @@ static bool repeats_more(const rk_explained *item) {
            rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
 }
 
+// The name of what holds an input: "graph.nodes" of "graph.nodes['mass']" and of "graph.nodes[0]".
+// Empty if nothing does.
+static rk_span holder_of(const rk_difference *d) {
+    const char *name = d->attribute ? d->attribute : "";
+    size_t len = strlen(name);
+    while (len && name[len] != '[' && name[len] != '.')
+        len--;
+    return rk_span_of(name, len);
+}
+
+// Returns how many inputs of one kind of difference have the holder and the type of `of`.
+static size_t count_held(const rk_explained *item, const rk_difference *of,
+                         rk_difference_kind kind) {
+    size_t count = 0;
+    const char *type = of->after ? of->after : of->before;
+    for (size_t i = 0; i < item->differences.cause_count && type; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        count += d->kind == kind && rk_is_of_input(d) &&
+                 rk_same_text(d->after ? d->after : d->before, type) &&
+                 rk_span_equal(holder_of(d), holder_of(of));
+    }
+    return count;
+}
+
+bool rk_explain_is_of_container(const rk_explained *item) {
+    bool any = false;
+    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || rk_explained_is_torch(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (rk_is_of_result(d))
+            continue;
+        if (!rk_is_of_input(d) || !holder_of(d).len ||
+            count_held(item, d, RK_DIFFERENCE_PARAMETER_ADDED) !=
+                count_held(item, d, RK_DIFFERENCE_PARAMETER_REMOVED))
+            return false;
+        any = true;
+    }
+    return any && has_nearly_same_operations(item);
+}
+
 static bool has_added(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_PARAMETER_ADDED)
@@ -280,6 +321,12 @@ static const char *torch_advice(const rk_explained *item) {
 }
 
 static const char *jax_advice(const rk_explained *item) {
+    if (rk_explain_is_of_container(item))
+        return "The function computes the same from the same values, but they come in another "
+               "container, such as a dict in the first call and an object of another class in the "
+               "next one. JAX compiles a function again if the structure of its arguments changes. "
+               "Pass the same classes in each call, those that the function returns from the first "
+               "call on.";
     if (rk_does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some calls take. If this is intended, there is nothing "

@@ -247,7 +247,7 @@ static bool may_be_of_other_class(const rk_explained *item) {
 // Returns whether two functions of one name get objects of different classes, as the updates of two
 // solvers do that one line calls. One class may have all the fields of another.
 static bool is_of_other_class(const rk_explanation *x, const rk_explained *item) {
-    if (!may_be_of_other_class(item))
+    if (!may_be_of_other_class(item) || rk_explain_is_of_container(item))
         return false;
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *other = &x->items[i];

@@ -168,7 +168,7 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     uint64_t executions = before ? rk_explain_executions(run, before) : 0;
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) &&
-           before->process == item->compile->process &&
+           !rk_explain_is_of_container(item) && before->process == item->compile->process &&
            (executions == 1 || (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
             is_state_of_optimizer(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||

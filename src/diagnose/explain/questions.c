@@ -60,10 +60,11 @@ static bool is_of_same_lines(const rk_explained *item) {
 }
 
 // Returns whether the reason for a difference is known, and is no branch: a part of a step, values
-// of another step, another call with other inputs, another order of the operations in another
-// process, or the position of a slice.
+// of another step, another call with other inputs, the same values in another container, another
+// order of the operations in another process, or the position of a slice.
 static bool is_no_branch(const rk_explained *item) {
     return item->is_part || is_of_other_call(item) || rk_explain_is_of_values(item) ||
+           rk_explain_is_of_container(item) ||
            (rk_explain_is_reordered(item) && !item->nearest_of) ||
            rk_explain_moves_slice_first(item);
 }

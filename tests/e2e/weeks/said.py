@@ -179,8 +179,6 @@ def _check_summary(said, line, explained, stats):
             wrong.append(f"a part costs more than all: {line}")
     elif again and "cannot be compared" not in line:
         wrong.append(f"{len(again)} have a cause: {line}")
-    if "nothing to fix" in line and said.findings:
-        wrong.append(f"{len(said.findings)} findings follow: {line}")
 
 
 def _check_questions(said, explained):

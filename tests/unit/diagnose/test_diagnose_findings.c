@@ -168,6 +168,15 @@ static void operations_with_the_same_sizes_are_one_finding(void **state) {
     expect_not_in(pattern->advice, "rekindle shapes"); // leaves operations out
 }
 
+static void the_same_values_in_another_container_are_a_cause(void **state) {
+    fixture *f = *state;
+    explain_two(f, "contained");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "they come in another container");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+    assert_false(rk_explained_needs_no_change(&explanation.items[1]));
+}
+
 // Nearly all sizes are the same: those of all operations are listed.
 static void the_sizes_of_all_operations_are_listed(void **state) {
     static char sine[] = "jit_sin", cosine[] = "jit_cos";
@@ -1656,6 +1665,7 @@ int main(void) {
         TEST(sizes_of_several_functions_are_no_family),
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
+        TEST(the_same_values_in_another_container_are_a_cause),
         TEST(the_sizes_of_all_operations_are_listed),
         TEST(a_sequence_that_grows_has_other_shapes),
         TEST(sizes_of_two_inputs_are_one_finding),
