@@ -44,15 +44,6 @@ bool rk_is_random_helper(const rk_sketch *sketch) {
     return true;
 }
 
-bool rk_makes_initial_values(const rk_sketch *sketch) {
-    static const char *const names[] = {"_normal", "_normal_real", "_uniform", "_truncated_normal",
-                                        "_orthogonal"};
-    bool is_one = false;
-    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
-        is_one |= rk_span_is(function_name(sketch), names[i]);
-    return is_one && rk_is_random_helper(sketch);
-}
-
 bool rk_is_name_of_pmap(rk_span module) {
     return rk_span_is(module, "jit__fun");
 }

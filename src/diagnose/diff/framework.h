@@ -15,7 +15,3 @@ bool rk_is_framework_operation(const rk_sketch *sketch);
 
 // True for a function of jax.random that JAX compiles by itself ("jit__threefry_split").
 bool rk_is_random_helper(const rk_sketch *sketch);
-
-// True if such a function makes the initial values of layers ("jit__normal"), not keys or the order
-// of the data.
-bool rk_makes_initial_values(const rk_sketch *sketch);

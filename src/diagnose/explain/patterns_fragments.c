@@ -233,22 +233,10 @@ static const rk_sketch_line *busiest_line(const pieces *list) {
     return best;
 }
 
-// Returns whether most of the operations run before the step, so that they make its batch; and
-// whether all do.
-static bool make_batch(const rk_explainer *e, size_t process, const pieces *list, bool *out_all) {
-    uint64_t step = rk_first_step_request(e, process);
-    size_t before = 0;
-    for (size_t i = 0; i < list->count; i++)
-        before += rk_first_request(e, process, list->items[i].known) < step;
-    *out_all = before == list->count;
-    return 2 * before > list->count;
-}
-
 // Some of the operations may belong to the start, and others were executed in too few steps to be
 // sure of them: the number is that of a usual step. `reads`: in each step. On the CPU, results are
 // read in place, and a plugin cannot count the reads.
-static void describe(const pieces *list, double reads, const bool *is_all_of_batch,
-                     rk_pattern_text *text) {
+static void describe(const pieces *list, double reads, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
                       "%zu small programs outside of any jitted function are executed in every "
                       "step",
@@ -272,16 +260,10 @@ static void describe(const pieces *list, double reads, const bool *is_all_of_bat
                         "and put it into a jitted function or into the step.");
         return;
     }
-    if (is_all_of_batch) {
-        rk_buf_add_text(&text->advice, *is_all_of_batch ? "They run" : "Most of them run");
-        rk_buf_add_text(&text->advice,
-                        " before the step, as those of an input pipeline do. If they make the "
-                        "batch, prepare it with NumPy on the host, which executes no programs. "
-                        "Otherwise put them into one jitted function or into the step.");
-        return;
-    }
     rk_buf_add_text(&text->advice,
-                    "Put them into the jitted step. Where the source reads a value (.item(), "
+                    "Put them into the jitted step, or into a jitted function of their own. If "
+                    "they make the batch, prepare it with NumPy on the host, which executes no "
+                    "programs. Where the source reads a value (.item(), "
                     "float(), bool(), if), choose with jnp.where or lax.cond instead, and read "
                     "what is to be logged once, after the step.");
 }
@@ -321,8 +303,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     const rk_sketch_line *busiest = busiest_line(&list);
     double reads;
     RK_TRY(rk_steps_usual_reads(&steps->processes[process], &reads));
-    bool is_all, is_batch = make_batch(e, process, &list, &is_all);
-    describe(&list, reads, is_batch ? &is_all : NULL, &text);
+    describe(&list, reads, &text);
     *out_found = true;
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           busiest ? busiest->file : NULL, busiest ? busiest->line : 0));

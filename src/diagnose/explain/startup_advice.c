@@ -62,26 +62,6 @@ static const struct library *library_of(const rk_startup_group *g) {
     return best;
 }
 
-// The programs of a group that make random values, and how often the process executed them.
-typedef struct random_values {
-    uint64_t programs, executions; // programs: whose executions are known
-    uint64_t cost_ns;
-} random_values;
-
-static random_values count_random_values(const rk_run_model *run, const rk_startup_group *g) {
-    random_values sum = {0};
-    for (size_t i = 0; i < g->count; i++) {
-        const rk_explained *item = g->items[i]->item;
-        uint64_t executions = rk_explain_executions(run, item->compile);
-        if (!executions || !rk_makes_initial_values(&item->program->sketch))
-            continue;
-        sum.programs++;
-        sum.executions += executions;
-        sum.cost_ns += item->compile->compile_ns;
-    }
-    return sum;
-}
-
 // Returns whether the process executed each small program only about once, so that no layers share
 // them. False if the executions are not known.
 static bool are_executed_once(const rk_run_model *run, const rk_startup_group *g) {
@@ -97,21 +77,9 @@ static bool are_executed_once(const rk_run_model *run, const rk_startup_group *g
 // Says what the remedy can save. One program for all layers holds a copy of the random generator
 // for each weight; the small programs are compiled once for all weights of a shape.
 static void add_saving(const rk_run_model *run, const rk_startup_group *g, rk_buf *out) {
-    enum { REPEATED_MIN = 4 }; // executions for each program: more than a few calls make
-    const random_values values = count_random_values(run, g);
     rk_buf_add_text(out, " This concerns only a start that has to compile: later starts load the "
                          "programs either way.");
-    bool repeats = values.programs && values.executions >= REPEATED_MIN * values.programs &&
-                   2 * values.cost_ns >= g->cost_ns;
-    if (repeats)
-        rk_buf_add_format(out,
-                          " Compare the start with and without this change before you keep it: "
-                          "%" PRIu64 " program%s of random values ran %" PRIu64
-                          " times here. If one call makes these values, as with repeated layers, "
-                          "the one program has a copy of the random generator for each of them, "
-                          "and may take longer to compile than the small programs.",
-                          values.programs, values.programs == 1 ? "" : "s", values.executions);
-    else if (are_executed_once(run, g))
+    if (are_executed_once(run, g))
         rk_buf_add_text(out, " At most a part of these seconds is saved: the one program takes "
                              "time to compile as well.");
     else
@@ -201,8 +169,9 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
     }
     if (found->library_runs_the_steps) {
         rk_buf_add_text(out, "The library runs these operations by itself, in the call that also "
-                             "runs the steps: the source cannot put them into one program. Later "
-                             "starts load them.");
+                             "runs the steps. Later starts load them. If the library can make its "
+                             "first state in a call of its own, that call can be jitted, and they "
+                             "are one program.");
         return;
     }
     add_remedy(library, g, found, out);

@@ -1278,8 +1278,7 @@ static void one_program_for_repeated_layers_may_take_longer(void **state) {
     assert_non_null(pattern);
     expect_in(pattern->summary, "10 operations before the first step are compiled one by one, each "
                                 "as a program of its own, in the call of Layer");
-    expect_in(pattern->advice, "10 programs of random values ran 40 times here");
-    expect_in(pattern->advice, "may take longer");
+    expect_in(pattern->advice, "it may even take longer");
     expect_in(pattern->advice, "eqx.filter_jit");
     expect_not_in(pattern->advice, "static_argnums"); // of jax.jit
 }
