@@ -82,7 +82,10 @@ static rk_err *generate(const request *r) {
     (void)printf("made the signing key %s: keep it secret\n", file);
     if (strcmp(file, r->settings->signing_key) != 0)
         (void)printf("sign with it: export REKINDLE_SIGNING_KEY=%s\n", file);
-    print_line("have it trusted elsewhere: rekindle keys trust '", &made.public_key, "'\n");
+    // The key is long: a line of its own that can be pasted.
+    print_line("have it trusted elsewhere:\n"
+               "  rekindle keys trust --file ~/.config/rekindle/trusted.keys \\\n    '",
+               &made.public_key, "'\n");
     return NULL;
 }
 

@@ -152,8 +152,8 @@ static void print_end(const view *v, size_t last) {
         rk_buf_add_format(&line, "The last %zu of %zu runs%s. ", last, v->names.count,
                           v->all ? "" : ": --all shows all of them");
     rk_buf_add_text(
-        &line, "`rekindle stats --run RUN` and `rekindle explain --run RUN` show one: its name, "
-               "or its number (-1 is the last).");
+        &line, "`rekindle stats --run -1` and `rekindle explain --run -1` show one: its number "
+               "(-1 is the last), or its name.");
     (void)putchar('\n');
     rk_term_line(rk_need_text(&line), 0);
 }

@@ -42,8 +42,9 @@ rk_err *rk_place_check(const rk_settings *settings, bool is_given) {
                                                  "the store %s is a file, not a folder", directory);
     if (errno == ENOENT && is_given)
         return rk_error(RK_NOT_FOUND,
-                        "there is no store at %s: check --dir (`rekindle run --dir` makes a store)",
-                        directory);
+                        "there is no store at %s: check --dir (`rekindle run --dir %s -- COMMAND` "
+                        "makes one)",
+                        directory, directory);
     return NULL; // another error: the next step reports it
 }
 

@@ -177,6 +177,13 @@ static void print_end(const rk_seen_list *seen, size_t hidden) {
     rk_term_print_wrapped(rk_need_text(&line), 2, columns ? columns : SIZE_MAX, stdout);
 }
 
+static bool has_compiled(const rk_seen_list *seen) {
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->items[i].compile->compiled)
+            return true;
+    return false;
+}
+
 static void print_head(const char *run, const rk_seen_list *seen, size_t chosen) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     rk_buf_add_format(&line, "run %s%s%s: ", rk_style(RK_STYLE_BOLD, stdout), run,
@@ -198,10 +205,11 @@ static void print_head(const char *run, const rk_seen_list *seen, size_t chosen)
     rk_buf_clear(&line);
     rk_buf_add_text(&line, "First see `rekindle explain");
     rk_verb_add_dir(&line);
-    rk_buf_add_format(&line,
-                      " --run %s`: a smaller last batch can be dropped, a mask can replace a "
-                      "selection of elements, and with BatchNorm padding changes the result.",
-                      run);
+    rk_buf_add_format(&line, " --run %s`", run);
+    if (!has_compiled(seen))
+        rk_buf_add_text(&line, ", which names the last run that compiled such programs");
+    rk_buf_add_text(&line, ": a smaller last batch can be dropped, a mask can replace a "
+                           "selection of elements, and with BatchNorm padding changes the result.");
     rk_term_line(rk_need_text(&line), 0);
 }
 
