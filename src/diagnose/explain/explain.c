@@ -256,6 +256,14 @@ static rk_err *find_removals(const rk_explainer *e) {
     return NULL;
 }
 
+// Nothing was added or removed if two programs have the same operations in another order.
+static void mark_moved(rk_explained *item) {
+    for (size_t i = 0; i < item->differences.count && rk_explain_is_reordered(item); i++) {
+        rk_difference *d = &item->differences.items[i];
+        d->is_moved = d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED;
+    }
+}
+
 static rk_err *explain_each(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t i = 0; i < e->run->compile_count; i++) {
@@ -277,6 +285,7 @@ static rk_err *explain_each(rk_explainer *e) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         x->items[i].is_after_steps = rk_steps_is_after_last(&steps, x->items[i].compile);
         rk_explain_find_no_change(e, &x->items[i]);
+        mark_moved(&x->items[i]);
         RK_TRY(rk_advise(e->run, &x->items[i]));
     }
     return NULL;

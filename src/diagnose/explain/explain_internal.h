@@ -168,7 +168,7 @@ RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *it
 // barrier and are computed there.
 RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 
-// Returns whether two graphs of PyTorch/XLA differ only in what they return: a tensor
+// Returns whether two graphs of PyTorch/XLA differ only in what they return, and in sizes: a tensor
 // still exists at the barrier in some steps. A branch, a sum or a log may hold it.
 RK_HIDDEN bool rk_explain_has_only_results(const rk_explained *item);
 

@@ -1,4 +1,5 @@
 // What to do about inputs or results that only one of two programs has.
+#include <math.h>
 #include <stdlib.h>
 
 #include "diagnose/diff/sketch_diff.h"
@@ -137,10 +138,14 @@ static bool has_mask(const rk_explained *item) {
 bool rk_explain_has_only_results(const rk_explained *item) {
     if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
         return false;
-    for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (!rk_is_of_result(&item->differences.items[i]))
+    bool any = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!rk_is_of_result(d) && d->kind != RK_DIFFERENCE_SHAPE)
             return false;
-    return item->differences.cause_count > 0;
+        any |= rk_is_of_result(d) && d->kind != RK_DIFFERENCE_SHAPE;
+    }
+    return any;
 }
 
 bool rk_explain_takes_and_returns_more(const rk_explained *item) {
@@ -372,12 +377,14 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
     return torch ? torch_advice(item) : jax_advice(item);
 }
 
-// Returns whether the constant in place of an input is 1 or -1. PyTorch/XLA writes these Python
-// numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device.
+// Returns whether the constant in place of an input is 1, -1 or -0. PyTorch/XLA writes these Python
+// numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device,
+// but not -0, which is a learning rate of 0.
 static bool is_special_number(const rk_difference *head) {
     char *end;
     double value = strtod(head->constant, &end);
-    return end != head->constant && !*end && (value == 1 || value == -1);
+    return end != head->constant && !*end &&
+           (value == 1 || value == -1 || (value == 0 && signbit(value)));
 }
 
 void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {

@@ -406,7 +406,11 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
                           rk_explain_is_array(first) ? "" : ": ");
     if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
-    if (!is_repeated)
+    size_t programs = rk_values_count_programs(members);
+    if (!is_repeated && !is_shape && programs > list->count)
+        rk_buf_add_format(&text->summary,
+                          "; other numbers differ as well, so these are %zu programs", programs);
+    else if (!is_repeated)
         rk_buf_add_text(&text->summary, "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "

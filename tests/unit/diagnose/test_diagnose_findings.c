@@ -177,6 +177,12 @@ static void the_same_values_in_another_container_are_a_cause(void **state) {
     assert_false(rk_explained_needs_no_change(&explanation.items[1]));
 }
 
+static void a_learning_rate_of_zero_is_a_python_number(void **state) {
+    explain_two(*state, "torch_last_rate");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "XLA_NO_SPECIAL_SCALARS=1");
+}
+
 // Nearly all sizes are the same: those of all operations are listed.
 static void the_sizes_of_all_operations_are_listed(void **state) {
     static char sine[] = "jit_sin", cosine[] = "jit_cos";
@@ -695,6 +701,9 @@ static void another_order_of_a_graph_is_not_known_to_be_a_branch(void **state) {
     explain_two(*state, "torch_order");
     expect_cause(1, RK_CAUSE_STRUCTURE);
     expect_in(explanation.items[1].advice, "and why is not known");
+    for (size_t i = 0; i < explanation.items[1].differences.cause_count; i++)
+        assert_true(explanation.items[1].differences.items[i].is_moved ||
+                    explanation.items[1].differences.items[i].kind == RK_DIFFERENCE_ATTRIBUTE);
     assert_false(explanation.hidden_branch.known);
     expect_in(explanation.hidden_branch.evidence, "only in the order, the number or the operands");
 }
@@ -1665,6 +1674,7 @@ int main(void) {
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
         TEST(the_same_values_in_another_container_are_a_cause),
+        TEST(a_learning_rate_of_zero_is_a_python_number),
         TEST(the_sizes_of_all_operations_are_listed),
         TEST(a_sequence_that_grows_has_other_shapes),
         TEST(sizes_of_two_inputs_are_one_finding),
