@@ -366,9 +366,9 @@ static void print_text(const packer *p, const rk_bundle_export_request *request,
     const char *slash = strrchr(request->output, '/');
     rk_buf_clear(&line);
     rk_text_add_word(&line, slash ? slash + 1 : request->output);
-    (void)printf(
-        "on another machine, beside the file:\n  rekindle bundle import %s \\\n    --trust ",
-        rk_need_text(&line));
+    (void)printf("on another machine, in the folder of the file:\n  rekindle bundle import %s \\\n "
+                 "   --trust ",
+                 rk_need_text(&line));
     print_hex(&key->public_key.key);
     (void)puts("");
 }

@@ -222,7 +222,7 @@ static void add_removal(rk_table *table, const request *r, const removal *one) {
 static void print_removals(const request *r) {
     enum { OTHER_LINES = 14 };
     static const rk_table_column columns[] = {{.title = "  KEY"},
-                                              {.title = "NAME", .least = 20, .middle = true},
+                                              {.title = "NAME", .least = 28, .middle = true},
                                               {.title = "WHAT"},
                                               {.title = "SIZE", .right = true},
                                               {.title = "COMPILED IN", .right = true},

@@ -27,7 +27,8 @@ typedef struct request {
 static const char details[] =
     "  generate       make a signing key, which then signs what is compiled\n  trust KEY      "
     "add a public key to those whose signatures count\n  distrust KEY   take it off "
-    "that list\n  list           the signing key and the trusted ones\n\nThe signing key is the "
+    "the list of trusted keys\n  list           the signing key and the trusted ones\n\nThe "
+    "signing key is the "
     "file REKINDLE_SIGNING_KEY, the list of trusted keys the file REKINDLE_TRUSTED_KEYS; --file "
     "names another one. KEY is the line that generate and list print (\"ed25519 …\"), or its 64 "
     "digits. trust also takes a file with such lines; distrust also takes an id or a "
@@ -84,7 +85,8 @@ static rk_err *generate(const request *r) {
         (void)printf("sign with it: export REKINDLE_SIGNING_KEY=%s\n", file);
     // The key is long: a line of its own that can be pasted.
     print_line("have it trusted elsewhere:\n"
-               "  rekindle keys trust --file ~/.config/rekindle/trusted.keys \\\n    '",
+               "  export REKINDLE_TRUSTED_KEYS=~/.config/rekindle/trusted.keys\n"
+               "  rekindle keys trust \\\n    '",
                &made.public_key, "'\n");
     return NULL;
 }

@@ -188,7 +188,7 @@ static void print_text(const row_list *rows, size_t most, const request *r) {
         {.title = "KEY"},
         {.title = "NAME", .least = 26, .middle = true},
         {.title = "COMPILED IN", .right = true},
-        {.title = "EXECUTABLE", .right = true},
+        {.title = "EXECUTABLE SIZE", .right = true},
         {.title = "AGE", .right = true},
         {.title = "PLATFORM", .least = 8, .optional = true},
     };

@@ -122,7 +122,7 @@ static void print_pins(const request *r) {
     static const rk_table_column columns[] = {
         {.title = "KEY"},
         {.title = "NAME", .least = 12, .middle = true},
-        {.title = "WITH PROGRAM", .right = true},
+        {.title = "SIZE WITH PROGRAM", .right = true},
     };
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     for (size_t i = 0; i < r->pinned.count; i++)

@@ -151,9 +151,11 @@ static void print_end(const view *v, size_t last) {
     if (last < v->names.count)
         rk_buf_add_format(&line, "The last %zu of %zu runs%s. ", last, v->names.count,
                           v->all ? "" : ": --all shows all of them");
-    rk_buf_add_text(
-        &line, "`rekindle stats --run -1` and `rekindle explain --run -1` show one: its number "
-               "(-1 is the last), or its name.");
+    rk_buf_add_text(&line, "`rekindle stats");
+    rk_verb_add_dir(&line);
+    rk_buf_add_text(&line, " --run -1` and `rekindle explain");
+    rk_verb_add_dir(&line);
+    rk_buf_add_text(&line, " --run -1` show one: its number (-1 is the last), or its name.");
     (void)putchar('\n');
     rk_term_line(rk_need_text(&line), 0);
 }

@@ -152,10 +152,13 @@ static void print_entry(const shown *s) {
     const rk_entry *entry = &s->lookup->view.entry;
     RK_AUTO(rk_table) table = {.columns = two_columns, .column_count = 2};
     RK_AUTO(rk_buf) made = RK_BUF_INIT(0);
-    rk_buf_add_format(&made, "%s, %s %s%s", rk_text_local_time(entry->created_ns).text,
-                      s->about.failed ? "failed after" : "compiled in",
-                      rk_text_seconds(entry->compile_ns).text,
-                      entry->flags & RK_ENTRY_FLAG_AOT ? ", AOT" : "");
+    rk_buf_add_text(&made, rk_text_local_time(entry->created_ns).text);
+    if (!entry->compile_ns) // only the program: strict mode refused to compile it
+        rk_buf_add_text(&made, ", not compiled");
+    else
+        rk_buf_add_format(&made, ", %s %s", s->about.failed ? "failed after" : "compiled in",
+                          rk_text_seconds(entry->compile_ns).text);
+    rk_buf_add_text(&made, entry->flags & RK_ENTRY_FLAG_AOT ? ", AOT" : "");
     print_name(s);
     rk_table_add(&table, RK_STYLE_DIM, "key");
     rk_table_add(&table, RK_STYLE_BOLD, s->kept->hex);

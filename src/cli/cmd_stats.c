@@ -31,12 +31,13 @@ static void add_count(rk_table *table, const char *name, uint64_t count, rk_styl
 
 // A request that the compiler refused is counted as failed only, not as a miss, bypassed or
 // compiled.
-static void add_requests(rk_table *table, const rk_run_totals *totals) {
+static void add_requests(rk_table *table, const rk_run_model *run, const rk_run_totals *totals) {
     uint64_t failed_misses = totals->failed - totals->failed_bypassed;
     uint64_t bypassed = totals->bypassed - totals->failed_bypassed;
     uint64_t requests = totals->hits + totals->misses + totals->bypassed;
+    bool repeats = run && totals->hits && rk_run_count_repeated(run) == totals->hits;
     RK_AUTO(rk_buf) sources = RK_BUF_INIT(0);
-    rk_buf_add_text(&sources, "loaded from the store");
+    rk_buf_add_text(&sources, repeats ? "compiled earlier in this run" : "loaded from the store");
     if (totals->preloaded > 0)
         rk_buf_add_format(&sources, ", %s of them before the request",
                           rk_text_count(totals->preloaded).text);
@@ -167,7 +168,7 @@ static void print_counters(const rk_run_model *run, const rk_run_totals *totals,
         {.title = ""}, {.title = "", .right = true}, {.title = "", .least = 16, .wrap = true}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     const rk_journal_counts *counts = &totals->counts;
-    add_requests(&table, totals);
+    add_requests(&table, run, totals);
     add_troubles(&table, totals, lost);
     add(&table, "compile time", rk_text_seconds(totals->compile_ns).text, RK_STYLE_NONE, "");
     add(&table, "load time", rk_text_seconds(totals->load_ns).text, RK_STYLE_NONE, "");

@@ -100,7 +100,7 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:
         rk_buf_add_format(out, "%s%s%s %s", bare_op(d->op), *attribute ? " " : "", attribute,
-                          d->is_moved                         ? "in another order"
+                          d->is_moved                         ? "in another place"
                           : d->kind == RK_DIFFERENCE_OP_ADDED ? "added"
                                                               : "removed");
         if (d->after || d->before)

@@ -200,7 +200,7 @@ static void list_below(const match_list *list) {
     enum { KEY_DIGITS = 12, MOST = 20 };
     static const rk_table_column columns[] = {{.title = "  KEY"},
                                               {.title = "COMPILED IN", .right = true},
-                                              {.title = "WITH PROGRAM", .right = true},
+                                              {.title = "SIZE WITH PROGRAM", .right = true},
                                               {.title = "USED"}};
     RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
     uint64_t now_ns = rk_realtime_ns();

@@ -140,7 +140,9 @@ static void print_compilation(const rk_explanation *x, const rk_explained *item,
     const rk_run_compile *compile = item->compile;
     RK_AUTO(rk_buf) line = {0};
     (void)fprintf(out, "\n");
-    rk_explain_add_styled(&line, RK_STYLE_BOLD, rk_cause_words(item->cause));
+    rk_explain_add_styled(&line, RK_STYLE_BOLD,
+                          item->is_reordered ? "another order of the operations"
+                                             : rk_cause_words(item->cause));
     rk_buf_add_text(&line, ": ");
     rk_text_add_printable(&line, rk_span_text(rk_explained_name(item)));
     rk_buf_add_format(&line, ", %s, request %llu",

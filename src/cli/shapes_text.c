@@ -205,9 +205,10 @@ static void print_head(const char *run, const rk_seen_list *seen, size_t chosen)
     rk_buf_clear(&line);
     rk_buf_add_text(&line, "First see `rekindle explain");
     rk_verb_add_dir(&line);
-    rk_buf_add_format(&line, " --run %s`", run);
-    if (!has_compiled(seen))
-        rk_buf_add_text(&line, ", which names the last run that compiled such programs");
+    if (has_compiled(seen))
+        rk_buf_add_format(&line, " --run %s`", run);
+    else
+        rk_buf_add_text(&line, "` of the run that compiled these programs");
     rk_buf_add_text(&line, ": a smaller last batch can be dropped, a mask can replace a "
                            "selection of elements, and with BatchNorm padding changes the result.");
     rk_term_line(rk_need_text(&line), 0);

@@ -28,7 +28,7 @@ const char *rk_cause_words(rk_cause cause) {
     static const char *const words[RK_CAUSE_COUNT] = {
         [RK_CAUSE_FIRST] = "a new program",
         [RK_CAUSE_SHAPE] = "another shape",
-        [RK_CAUSE_DTYPE] = "another element type",
+        [RK_CAUSE_DTYPE] = "another type",
         [RK_CAUSE_CONSTANT] = "another constant",
         [RK_CAUSE_STRUCTURE] = "other operations",
         [RK_CAUSE_PARAMETERS] = "other inputs or results",
@@ -39,7 +39,7 @@ const char *rk_cause_words(rk_cause cause) {
         [RK_CAUSE_DEVICE] = "other devices",
         [RK_CAUSE_DUPLICATE] = "the same program again",
         [RK_CAUSE_EVICTED] = "evicted from the store",
-        [RK_CAUSE_DAMAGED] = "damaged in the store",
+        [RK_CAUSE_DAMAGED] = "an entry that could not be used",
         [RK_CAUSE_REMOVED] = "removed from the store",
         [RK_CAUSE_UNCACHEABLE] = "not stored",
         [RK_CAUSE_FAILED] = "a failed compilation",

@@ -55,7 +55,7 @@ const char *rk_cause_words(rk_cause cause); // the same for people: "another sha
 typedef struct rk_difference {
     rk_difference_kind kind;
     bool follows;   // the difference follows from another one and is no cause
-    bool is_moved;  // an operation that the other program has as well, in another order
+    bool is_moved;  // an operation of a kind that the other program has as often
     bool is_summed; // an added input to which the later program adds something (a gradient)
     uint32_t order; // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;

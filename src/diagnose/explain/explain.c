@@ -256,9 +256,11 @@ static rk_err *find_removals(const rk_explainer *e) {
     return NULL;
 }
 
-// Nothing was added or removed if two programs have the same operations in another order.
+// Marks operations that only moved: two programs have the same operations, in another order or with
+// other operands, so nothing was added or removed.
 static void mark_moved(rk_explained *item) {
-    for (size_t i = 0; i < item->differences.count && rk_explain_is_reordered(item); i++) {
+    item->is_reordered = rk_explain_is_reordered(item);
+    for (size_t i = 0; i < item->differences.count && item->is_reordered; i++) {
         rk_difference *d = &item->differences.items[i];
         d->is_moved = d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED;
     }

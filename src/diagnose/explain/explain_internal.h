@@ -179,8 +179,9 @@ RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);
 // of a branch, of another batch, or values that were computed before the step.
 RK_HIDDEN bool rk_explain_swaps_inputs(const rk_explained *item);
 
-// Returns whether a function of JAX gets the same values in another container: as many inputs of
-// each type are added as removed, with names in the same argument, and the operations are the same.
+// Returns whether a function of JAX gets the same values in another container, in one run: instead
+// of each removed input, one of the same type is in the same place, found in another way (['mass'],
+// [0] or .mass). The operations are nearly the same.
 RK_HIDDEN bool rk_explain_is_of_container(const rk_explained *item);
 
 // Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or

@@ -58,7 +58,8 @@ typedef struct rk_explained {
     // Versions of libraries that changed since the nearest program was compiled, and whose code is
     // part of the program: a possible reason for its differences, not a cause.
     rk_differences libraries;
-    bool accumulates; // as in rk_program_diff
+    bool accumulates;  // as in rk_program_diff
+    bool is_reordered; // the operations are the same, in another order or with other operands
     rk_blocks blocks;
     uint64_t step; // step in which, or for which, the process compiled it; RK_NO_STEP: unknown
     bool is_after_steps; // the process completed no step after it

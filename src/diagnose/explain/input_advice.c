@@ -221,45 +221,55 @@ static bool repeats_more(const rk_explained *item) {
            rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
 }
 
-// The name of what holds an input: "graph.nodes" of "graph.nodes['mass']" and of "graph.nodes[0]".
-// Empty if nothing does.
-static rk_span holder_of(const rk_difference *d) {
+// An input is named by what holds it, and by how it is found there: "graph.nodes" and "['mass']",
+// "[0]" or ".mass".
+typedef struct place_in {
+    rk_span holder; // empty: nothing holds the input
+    char access;    // '\'' for a key, '[' for a number, '.' for a field
+} place_in;
+
+static place_in place_of(const rk_difference *d) {
     const char *name = d->attribute ? d->attribute : "";
     size_t len = strlen(name);
     while (len && name[len] != '[' && name[len] != '.')
         len--;
-    return rk_span_of(name, len);
+    return (place_in){.holder = rk_span_of(name, len),
+                      .access = name[len] == '[' && name[len + 1] == '\'' ? '\'' : name[len]};
 }
 
-// Returns how many inputs of one kind of difference have the holder and the type of `of`.
-static size_t count_held(const rk_explained *item, const rk_difference *of,
-                         rk_difference_kind kind) {
-    size_t count = 0;
+static bool is_one_sided_input(const rk_difference *d) {
+    return rk_is_of_input(d) &&
+           (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
+}
+
+// Returns how many inputs with the holder and the type of `of` are found in the same way, only in
+// the same program; or in another way, only in the other program.
+static size_t count_held(const rk_explained *item, const rk_difference *of, bool in_same) {
+    const place_in its = place_of(of);
     const char *type = of->after ? of->after : of->before;
-    for (size_t i = 0; i < item->differences.cause_count && type; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        count += d->kind == kind && rk_is_of_input(d) &&
+        const place_in place = place_of(d);
+        count += is_one_sided_input(d) && (d->kind == of->kind) == in_same &&
+                 (place.access == its.access) == in_same &&
                  rk_same_text(d->after ? d->after : d->before, type) &&
-                 rk_span_equal(holder_of(d), holder_of(of));
+                 rk_span_equal(place.holder, its.holder);
     }
     return count;
 }
 
 bool rk_explain_is_of_container(const rk_explained *item) {
-    bool any = false;
-    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || rk_explained_is_torch(item))
+    if (item->cause != RK_CAUSE_PARAMETERS || item->accumulates || !item->nearest_of ||
+        rk_explained_is_torch(item))
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (rk_is_of_result(d))
-            continue;
-        if (!rk_is_of_input(d) || !holder_of(d).len ||
-            count_held(item, d, RK_DIFFERENCE_PARAMETER_ADDED) !=
-                count_held(item, d, RK_DIFFERENCE_PARAMETER_REMOVED))
+        if (!is_one_sided_input(d) || !place_of(d).holder.len ||
+            count_held(item, d, true) != count_held(item, d, false))
             return false;
-        any = true;
     }
-    return any && has_nearly_same_operations(item);
+    return item->differences.cause_count > 0 && has_nearly_same_operations(item);
 }
 
 static bool has_added(const rk_explained *item) {
@@ -330,8 +340,8 @@ static const char *jax_advice(const rk_explained *item) {
         return "The function computes the same from the same values, but they come in another "
                "container, such as a dict in the first call and an object of another class in the "
                "next one. JAX compiles a function again if the structure of its arguments changes. "
-               "Pass the same classes in each call, those that the function returns from the first "
-               "call on.";
+               "Pass objects of the same classes in each call; if the function returns its own "
+               "state, begin with the class that it returns.";
     if (rk_does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some calls take. If this is intended, there is nothing "
@@ -350,9 +360,9 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
     if (item->takes_lists)
         return "The number of inputs of one type differs from graph to graph: a list of tensors, "
                "such as the values of an episode, has another length each time, or a tensor is in "
-               "it twice, as in a sample of a replay memory (it is one input). Keep these "
-               "values on the host, and move one tensor of a fixed size to the device; mask the "
-               "rest.";
+               "it twice, as in a sample of a replay memory (it is one input), or a branch leaves "
+               "some out. Keep such a list on the host, and move one tensor of a fixed size to the "
+               "device; mask the rest.";
     if (item->is_part)
         return "The later program does a part of what the earlier one does, such as a prediction "
                "after the training. It was executed once. If this is intended, there is nothing to "
@@ -392,12 +402,14 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
     const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
     bool torch = rk_explained_is_torch(item);
     if (torch && item->differences.cause_count == 1 && is_special_number(head)) {
+        const bool is_zero = strtod(head->constant, NULL) == 0;
         rk_buf_add_format(text,
                           "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and "
                           "makes inputs of all other numbers. So a number that is %s in some steps "
                           "only, such as a learning rate, has two programs. Each is compiled once "
-                          "and stored. With XLA_NO_SPECIAL_SCALARS=1 it is always an input.",
-                          head->constant);
+                          "and stored. With XLA_NO_SPECIAL_SCALARS=1 it is always an input.%s",
+                          is_zero ? "0" : head->constant,
+                          is_zero ? " (The constant is -0 where a rate of 0 is subtracted.)" : "");
         return;
     }
     if (!torch && item->differences.cause_count == 1 && is_single_value(head->after) &&

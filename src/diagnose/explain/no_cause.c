@@ -68,12 +68,13 @@ static bool makes_tensor(const rk_sketch *sketch) {
     return sketch->input_count == 0 && sketch->op_count <= OPERATIONS_MAX;
 }
 
-// Returns whether two graphs have nearly the same number of operations. A mask that grows may be
-// put together by some operations more.
+// Returns whether two graphs have nearly the same number of operations, and not both a line of
+// their own. A mask that grows may be put together by some operations more.
 static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
     enum { TOLERANCE = 20 }; // a part of the operations
     uint32_t more = a->op_count > b->op_count ? a->op_count : b->op_count;
-    return more - (a->op_count + b->op_count - more) <= more / TOLERANCE;
+    return more - (a->op_count + b->op_count - more) <= more / TOLERANCE &&
+           (!rk_has_own_line(a, b) || !rk_has_own_line(b, a));
 }
 
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
@@ -95,7 +96,8 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
         return true;
     // The same read of another batch, or of a sequence that grows: several tensors have other
     // shapes, or some have the same ones.
-    bool is_batch = is_shape && !has_one_tensor(one) && have_equally_many(one, other);
+    bool is_batch = is_shape && !has_one_tensor(one) &&
+                    (one->op_count == other->op_count || have_equally_many(one, other));
     bool are_reads =
         !is_constant && !is_batch && rk_sketch_is_read(one) && rk_sketch_is_read(other);
     // One value each from other inputs: the values of one state that is saved.

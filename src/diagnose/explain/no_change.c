@@ -55,13 +55,24 @@ static bool differs_in(const rk_explained *item, const char *type) {
     return false;
 }
 
+// Returns whether two graphs have hardly other operations than those of the inputs that only one of
+// them takes, and no lines of their own. A layer that is left out has more, and so has a branch.
+static bool keeps_operations(const rk_explained *item) {
+    enum { OPERATIONS_MAX = 4 }; // of an input: it is reshaped, and put together with others
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    uint32_t more =
+        a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
+    return more <= OPERATIONS_MAX * item->differences.cause_count && !rk_has_own_line(a, b) &&
+           !rk_has_own_line(b, a);
+}
+
 // Returns whether the graphs that differ in inputs of one type take many numbers of them.
 static bool has_many_counts(const rk_explanation *x, const char *type) {
     enum { COUNTS_MIN = 5 };
     size_t counts[COUNTS_MIN], found = 0;
     for (size_t i = 0; i < x->count && found < COUNTS_MIN; i++) {
         const rk_explained *item = &x->items[i];
-        if (!may_have_list_of(item, type) || !differs_in(item, type))
+        if (!differs_in(item, type) || !may_have_list_of(item, type) || !keeps_operations(item))
             continue;
         const rk_sketch *sketch = &item->program->sketch;
         size_t count = rk_sketch_count_type(sketch->inputs, sketch->input_count, type), at = 0;
@@ -76,8 +87,9 @@ static bool has_many_counts(const rk_explanation *x, const char *type) {
 static bool takes_many_counts(const rk_explanation *x, const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (is_input_of_one_side(d) && may_have_list_of(item, type_of(d)) &&
-            has_many_counts(x, type_of(d)))
+        bool is_told = i > 0 && strcmp(type_of(d), type_of(d - 1)) == 0;
+        if (!is_told && is_input_of_one_side(d) && may_have_list_of(item, type_of(d)) &&
+            keeps_operations(item) && has_many_counts(x, type_of(d)))
             return true;
     }
     return false;

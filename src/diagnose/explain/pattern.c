@@ -51,3 +51,19 @@ rk_err *rk_pattern_add(rk_explanation *x, rk_pattern_kind kind, const rk_explain
     *pattern = (rk_pattern){.kind = kind, .line = file ? line : 0};
     return fill(pattern, members, count, text, file);
 }
+
+const char *rk_members_usual_advice(const rk_members *members) {
+    enum { MEMBERS_MAX = 64 };
+    size_t count = members->count < MEMBERS_MAX ? members->count : MEMBERS_MAX, most = 0;
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t k = 0; k < count; k++)
+            same += rk_same_text(members->items[i]->advice, members->items[k]->advice);
+        if (same > most) {
+            most = same;
+            best = members->items[i]->advice;
+        }
+    }
+    return best ? best : "";
+}

@@ -21,3 +21,7 @@ typedef struct rk_members {
 } rk_members;
 void rk_members_cleanup(rk_members *members);
 RK_HIDDEN RK_NODISCARD rk_err *rk_members_add(rk_members *members, const rk_explained *item);
+
+// Returns the advice that most of the members have: the others may differ in more. Borrowed; "" if
+// there is none.
+RK_HIDDEN const char *rk_members_usual_advice(const rk_members *members);

@@ -260,7 +260,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members, rk_pattern_
     rk_buf_add_text(&text.summary, ")");
     if (!head->file)
         rk_buf_add_text(&text.summary, "; no line of the source is known");
-    rk_buf_add_text(&text.advice, first->advice ? first->advice : "");
+    rk_buf_add_text(&text.advice, rk_members_usual_advice(members));
     return rk_pattern_add(e->out, kind, members->items, members->count, &text, head->file,
                           head->line);
 }

@@ -69,11 +69,15 @@ static bool is_no_branch(const rk_explained *item) {
            rk_explain_moves_slice_first(item);
 }
 
+static bool returns_more(const rk_explained *item) {
+    return item->nearest_of && rk_explain_has_only_results(item);
+}
+
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
 // values that were computed before the step.
 static bool has_other_values(const rk_explained *item) {
     return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item) ||
-           (item->nearest_of && rk_explain_has_only_results(item));
+           returns_more(item);
 }
 
 // Returns whether nothing shows a branch, and nothing shows that there is none.
@@ -207,6 +211,11 @@ static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *
         rk_buf_add_format(text,
                           " take%s another number of tensors of one type than other graphs: a "
                           "list of tensors decides how many, or a branch does",
+                          s);
+    else if (returns_more(item))
+        rk_buf_add_format(text,
+                          " return%s values that other graphs do not: a branch computes them, or "
+                          "only some steps keep them, as for a log or a sum",
                           s);
     else if (has_other_values(item))
         rk_buf_add_format(text,

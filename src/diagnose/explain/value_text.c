@@ -32,6 +32,14 @@ static void add_size(const char *type, size_t axis, long long *sizes, size_t *co
     *count += at == *count;
 }
 
+// Appends at most RK_VALUES_SHOWN sizes.
+static void write_list(const long long *sizes, size_t count, rk_buf *out) {
+    for (size_t i = 0; i < count && i < RK_VALUES_SHOWN; i++)
+        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
+    if (count > RK_VALUES_SHOWN)
+        rk_buf_add_text(out, ", …");
+}
+
 // Describes a number by the sizes that it decides. Several programs may have one value of it,
 // because they differ in other sizes as well. Returns false, and appends nothing, if no value is
 // repeated.
@@ -44,8 +52,7 @@ static bool describe_repeated(const rk_explained *first, const rk_values *list, 
     if (count == 0 || list->count > list->shown_count || count == list->count)
         return false;
     rk_buf_add_format(out, "a number in %s took %zu values: ", rk_explained_name(first), count);
-    for (size_t i = 0; i < count; i++)
-        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
+    write_list(sizes, count, out);
     rk_buf_add_format(out, "; other sizes differ as well, so these are %zu programs", list->count);
     return true;
 }
@@ -71,37 +78,12 @@ static bool grow(const rk_values *list, size_t axis) {
     return rise_by_one(sizes, list->shown_count);
 }
 
-// Appends at most RK_VALUES_SHOWN sizes.
-static void write_list(const long long *sizes, size_t count, rk_buf *out) {
-    for (size_t i = 0; i < count && i < RK_VALUES_SHOWN; i++)
-        rk_buf_add_format(out, "%s%lld", i ? ", " : "", sizes[i]);
-    if (count > RK_VALUES_SHOWN)
-        rk_buf_add_text(out, ", …");
-}
-
 // An array that values are appended to. The one remedy is an array of a fixed size.
 static void advise_on_growth(rk_buf *text) {
     rk_buf_add_text(text, "The size rises by one each time, as in an array that values are "
                           "appended to (tokens, samples, observations). Make the array as large as "
                           "it will be at the end, once, and mask the part that is not filled yet: "
                           "then one program is enough.");
-}
-
-// Returns the advice that most of the members have: the others may differ in more than the value.
-static const char *usual_advice(const rk_members *members) {
-    enum { MEMBERS_MAX = 64 };
-    size_t count = members->count < MEMBERS_MAX ? members->count : MEMBERS_MAX, most = 0;
-    const char *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < count; k++)
-            same += rk_same_text(members->items[i]->advice, members->items[k]->advice);
-        if (same > most) {
-            most = same;
-            best = members->items[i]->advice;
-        }
-    }
-    return best ? best : "";
 }
 
 // Operations outside of any jitted function, one for each size: there is no function to pad for.
@@ -194,7 +176,7 @@ static rk_span package_of(const rk_members *members) {
 
 // The sizes of all members along the axis, in the order of the requests. `sizes` has space for two
 // for each member. Returns how many there are.
-static size_t collect_sizes(const rk_members *members, size_t axis, long long *sizes) {
+static size_t sizes_of_all(const rk_members *members, size_t axis, long long *sizes) {
     size_t count = 0;
     for (size_t i = 0; i < members->count; i++) {
         const rk_explained *item = members->items[i];
@@ -211,7 +193,7 @@ static rk_err *describe_operations(const rk_members *members, size_t axis, rk_pa
     if (!sizes)
         return rk_err_no_memory();
     size_t count = add_names(members, &text->summary);
-    size_t size_count = collect_sizes(members, axis, sizes);
+    size_t size_count = sizes_of_all(members, axis, sizes);
     const rk_difference *head = rk_explained_head(members->items[0]);
     if (count == 1 && head->attribute)
         rk_buf_add_format(&text->summary, " (%s)", head->attribute);
@@ -407,9 +389,9 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
     if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
     size_t programs = rk_values_count_programs(members);
-    if (!is_repeated && !is_shape && programs > list->count)
+    if (!is_repeated && !is_shape && programs > list->count && !rk_explain_is_array(first))
         rk_buf_add_format(&text->summary,
-                          "; other numbers differ as well, so these are %zu programs", programs);
+                          "; they differ in more than this, so these are %zu programs", programs);
     else if (!is_repeated)
         rk_buf_add_text(&text->summary, "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))
@@ -420,6 +402,6 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
     else if (is_shape && sizes)
         rk_advise_on_sizes(first, list->count, &text->advice);
     else
-        rk_buf_add_text(&text->advice, usual_advice(members));
+        rk_buf_add_text(&text->advice, rk_members_usual_advice(members));
     return NULL;
 }

@@ -236,7 +236,7 @@ class Export(Case):
         self.job()
         said = self.ok("bundle", "export", "-o", self.file)
         self.assertRegex(said, r"^wrote .*job\.rkb: .* kB; 3 executables, 3 programs, 1 manifest; signed by [0-9a-f]{16}\n")
-        self.assertRegex(said, r"on another machine, beside the file:\n  rekindle bundle import job\.rkb \\\n    --trust [0-9a-f]{64}\n")
+        self.assertRegex(said, r"on another machine, in the folder of the file:\n  rekindle bundle import job\.rkb \\\n    --trust [0-9a-f]{64}\n")
 
 
 class Inspect(Case):

@@ -1925,7 +1925,7 @@ class Housekeeping(Case):
         self.assertIn("Nothing is pinned", self.ok("unpin", "--all"))
         self.assertRegex(self.ok("pin", key[:8]), rf"\Apinned jit_\w+ {key[:12]} ")
         self.assertIn("was pinned already", self.ok("pin", key))
-        self.assertRegex(self.ok("pin"), rf"\AKEY +NAME +WITH PROGRAM\n{key[:12]}  jit_\w+ +[\d.]+ k?B\n\Z")
+        self.assertRegex(self.ok("pin"), rf"\AKEY +NAME +SIZE WITH PROGRAM\n{key[:12]}  jit_\w+ +[\d.]+ k?B\n\Z")
         self.refused("pin", key, "ffffffff", says="no key begins with ffffffff")
         self.refused("pin", other, "ffffffff", says="no key begins with ffffffff")
         self.assertEqual(self.json("pin")["pins"], [key])
