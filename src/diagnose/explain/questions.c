@@ -69,8 +69,18 @@ static bool is_no_branch(const rk_explained *item) {
            rk_explain_moves_slice_first(item);
 }
 
+// Returns whether two graphs of PyTorch/XLA compute nearly the same, and only one of them returns
+// some values. A branch computes its values on lines of its own, with several operations; a sum
+// that waits for the barrier needs one or two.
 static bool returns_more(const rk_explained *item) {
-    return item->nearest_of && rk_explain_has_only_results(item);
+    enum { OPERATIONS_MAX = 2 };
+    if (!item->nearest_of || !rk_explain_has_only_results(item) || !item->program->has_sketch ||
+        !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    uint32_t more =
+        a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
+    return more <= OPERATIONS_MAX || (!rk_has_own_line(a, b) && !rk_has_own_line(b, a));
 }
 
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
