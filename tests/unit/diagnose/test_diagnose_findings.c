@@ -719,6 +719,8 @@ static void another_order_of_a_graph_is_not_known_to_be_a_branch(void **state) {
     expect_in(explanation.items[1].advice, "and why is not known");
     assert_true(explanation.items[1].is_reordered);
     assert_true(rk_explained_head(&explanation.items[1])->is_moved);
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "only in the order, the number or the operands");
 }
 
 // Two numbers that were read are equal in this start only.
@@ -1318,6 +1320,21 @@ static void a_second_model_is_not_before_the_first_step(void **state) {
     expect_in(pattern->summary, "10 operations, 6 of them before the first step, are compiled");
 }
 
+// Each small program ran four times, so that layers may share it.
+static void programs_that_ran_several_times_may_be_shared(void **state) {
+    fixture *f = *state;
+    ask_for_operations(f, "drawn", 1, 4);
+    ask_for_operations(f, "scaled", 1, 12);
+    ask(f, "shape", 1);
+    execute(f, 4, 40);
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 16);
+    expect_in(pattern->advice, "it may even take longer");
+    expect_not_in(pattern->advice, "is saved");
+}
+
 static void one_program_for_different_layers_saves_a_part(void **state) {
     fixture *f = *state;
     ask_for_operations(f, "drawn", 1, 10);
@@ -1801,6 +1818,7 @@ int main(void) {
         TEST(a_start_without_known_steps_is_before_no_step),
         TEST(one_program_for_repeated_layers_may_take_longer),
         TEST(a_second_model_is_not_before_the_first_step),
+        TEST(programs_that_ran_several_times_may_be_shared),
         TEST(one_program_for_different_layers_saves_a_part),
         TEST(a_process_that_was_killed_has_a_start),
         TEST(a_process_that_was_killed_in_its_start_has_no_steps),
