@@ -55,6 +55,11 @@ bool rk_is_of_result(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "result") == 0;
 }
 
+bool rk_is_input_of_one_side(const rk_difference *d) {
+    return rk_is_of_input(d) &&
+           (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
+}
+
 void rk_differences_move(rk_differences *list, size_t from, size_t to) {
     const rk_difference moved = list->items[from];
     for (size_t i = from; i > to; i--)

@@ -75,6 +75,9 @@ bool rk_is_of_input(const rk_difference *difference);
 // The same of a result.
 bool rk_is_of_result(const rk_difference *difference);
 
+// Returns whether only one of the two programs has the input.
+bool rk_is_input_of_one_side(const rk_difference *difference);
+
 // Returns whether the difference is an input that is a constant of zeros in the earlier program.
 bool rk_was_zero(const rk_difference *difference);
 

@@ -237,11 +237,6 @@ static place_in place_of(const rk_difference *d) {
                       .access = name[len] == '[' && name[len + 1] == '\'' ? '\'' : name[len]};
 }
 
-static bool is_one_sided_input(const rk_difference *d) {
-    return rk_is_of_input(d) &&
-           (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
-}
-
 // Returns how many inputs with the holder and the type of `of` are found in the same way, only in
 // the same program; or in another way, only in the other program.
 static size_t count_held(const rk_explained *item, const rk_difference *of, bool in_same) {
@@ -251,7 +246,7 @@ static size_t count_held(const rk_explained *item, const rk_difference *of, bool
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         const place_in place = place_of(d);
-        count += is_one_sided_input(d) && (d->kind == of->kind) == in_same &&
+        count += rk_is_input_of_one_side(d) && (d->kind == of->kind) == in_same &&
                  (place.access == its.access) == in_same &&
                  rk_same_text(d->after ? d->after : d->before, type) &&
                  rk_span_equal(place.holder, its.holder);
@@ -265,7 +260,7 @@ bool rk_explain_is_of_container(const rk_explained *item) {
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (!is_one_sided_input(d) || !place_of(d).holder.len ||
+        if (!rk_is_input_of_one_side(d) || !place_of(d).holder.len ||
             count_held(item, d, true) != count_held(item, d, false))
             return false;
     }

@@ -73,7 +73,7 @@ static bool makes_tensor(const rk_sketch *sketch) {
 static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
     enum { TOLERANCE = 20 }; // a part of the operations
     uint32_t more = a->op_count > b->op_count ? a->op_count : b->op_count;
-    return more - (a->op_count + b->op_count - more) <= more / TOLERANCE &&
+    return rk_operations_apart(a, b) <= more / TOLERANCE &&
            (!rk_has_own_line(a, b) || !rk_has_own_line(b, a));
 }
 

@@ -7,11 +7,6 @@ bool rk_explain_takes_what_was_zero(const rk_explained *item) {
     return rk_differences_take_what_was_zero(&item->differences);
 }
 
-static bool is_input_of_one_side(const rk_difference *d) {
-    return d && rk_is_of_input(d) &&
-           (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);
-}
-
 static const char *type_of(const rk_difference *d) {
     return d->after ? d->after : d->before ? d->before : "";
 }
@@ -20,9 +15,10 @@ static const char *type_of(const rk_difference *d) {
 static size_t count_like_head(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     size_t count = 0;
-    for (size_t i = 0; i < item->differences.cause_count && is_input_of_one_side(head); i++) {
+    for (size_t i = 0; i < item->differences.cause_count && head && rk_is_input_of_one_side(head);
+         i++) {
         const rk_difference *d = &item->differences.items[i];
-        count += is_input_of_one_side(d) && strcmp(type_of(d), type_of(head)) == 0;
+        count += rk_is_input_of_one_side(d) && strcmp(type_of(d), type_of(head)) == 0;
     }
     return count;
 }
@@ -32,14 +28,11 @@ static bool has_type(const rk_known *known, const char *type) {
            rk_sketch_count_type(known->sketch.inputs, known->sketch.input_count, type) > 0;
 }
 
-static bool may_have_lists(const rk_explained *item) {
-    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
-           rk_explained_is_torch(item) && !rk_explain_takes_what_was_zero(item);
-}
-
 // Both programs have inputs of the type: a list is hardly ever empty.
 static bool may_have_list_of(const rk_explained *item, const char *type) {
-    return may_have_lists(item) && has_type(item->program, type) && has_type(item->nearest, type);
+    return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && item->nearest_of &&
+           rk_explained_is_torch(item) && !rk_explain_takes_what_was_zero(item) &&
+           has_type(item->program, type) && has_type(item->nearest, type);
 }
 
 static bool may_take_list(const rk_explained *item) {
@@ -49,7 +42,7 @@ static bool may_take_list(const rk_explained *item) {
 
 static bool differs_in(const rk_explained *item, const char *type) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (is_input_of_one_side(&item->differences.items[i]) &&
+        if (rk_is_input_of_one_side(&item->differences.items[i]) &&
             strcmp(type_of(&item->differences.items[i]), type) == 0)
             return true;
     return false;
@@ -60,10 +53,8 @@ static bool differs_in(const rk_explained *item, const char *type) {
 static bool keeps_operations(const rk_explained *item) {
     enum { OPERATIONS_MAX = 4 }; // of an input: it is reshaped, and put together with others
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    uint32_t more =
-        a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
-    return more <= OPERATIONS_MAX * item->differences.cause_count && !rk_has_own_line(a, b) &&
-           !rk_has_own_line(b, a);
+    return rk_operations_apart(a, b) <= OPERATIONS_MAX * item->differences.cause_count &&
+           !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
 }
 
 // Returns whether the graphs that differ in inputs of one type take many numbers of them.
@@ -88,7 +79,7 @@ static bool takes_many_counts(const rk_explanation *x, const rk_explained *item)
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         bool is_told = i > 0 && strcmp(type_of(d), type_of(d - 1)) == 0;
-        if (!is_told && is_input_of_one_side(d) && may_have_list_of(item, type_of(d)) &&
+        if (!is_told && rk_is_input_of_one_side(d) && may_have_list_of(item, type_of(d)) &&
             keeps_operations(item) && has_many_counts(x, type_of(d)))
             return true;
     }
@@ -117,7 +108,7 @@ static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
 
 static bool has_input(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (is_input_of_one_side(&item->differences.items[i]))
+        if (rk_is_input_of_one_side(&item->differences.items[i]))
             return true;
     return false;
 }
@@ -159,8 +150,8 @@ static bool have_own_inputs(const rk_explained *item) {
     size_t added = 0, removed = 0;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        added += is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
-        removed += is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+        added += rk_is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
+        removed += rk_is_input_of_one_side(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
     }
     return added >= OWN_MIN && removed >= OWN_MIN && item->program->sketch.is_mlir;
 }

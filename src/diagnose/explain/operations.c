@@ -185,6 +185,10 @@ bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b) {
     return has_all_kinds_of(a, b) && has_all_kinds_of(b, a);
 }
 
+uint32_t rk_operations_apart(const rk_sketch *a, const rk_sketch *b) {
+    return a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
+}
+
 bool rk_uses_statistics_of_batch(const rk_sketch *sketch) {
     const char *name =
         sketch->is_mlir ? "stablehlo.batch_norm_training" : "hlo.batch-norm-training";

@@ -42,6 +42,9 @@ RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 // results does not count, and neither do concatenations of PyTorch/XLA.
 RK_HIDDEN bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b);
 
+// Returns how many operations more one program has than the other.
+RK_HIDDEN uint32_t rk_operations_apart(const rk_sketch *a, const rk_sketch *b);
+
 // The share of the operations of the smaller program that the larger program has, too, by kind.
 RK_HIDDEN double rk_contained_operations(const rk_sketch *a, const rk_sketch *b);
 

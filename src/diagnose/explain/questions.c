@@ -78,9 +78,8 @@ static bool returns_more(const rk_explained *item) {
         !item->nearest->has_sketch)
         return false;
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    uint32_t more =
-        a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
-    return more <= OPERATIONS_MAX || (!rk_has_own_line(a, b) && !rk_has_own_line(b, a));
+    return rk_operations_apart(a, b) <= OPERATIONS_MAX ||
+           (!rk_has_own_line(a, b) && !rk_has_own_line(b, a));
 }
 
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or

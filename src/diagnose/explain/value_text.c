@@ -388,8 +388,9 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
                           rk_explain_is_array(first) ? "" : ": ");
     if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
-    size_t programs = rk_values_count_programs(members);
-    if (!is_repeated && !is_shape && programs > list->count && !rk_explain_is_array(first))
+    bool is_number = !is_repeated && !is_shape && !rk_explain_is_array(first);
+    size_t programs = is_number ? rk_values_count_programs(members) : 0;
+    if (programs > list->count)
         rk_buf_add_format(&text->summary,
                           "; they differ in more than this, so these are %zu programs", programs);
     else if (!is_repeated)
