@@ -97,7 +97,7 @@ static bool explain_known(const rk_request *r, rk_late *late) {
             continue;
         bool other_options = !rk_digest_equal(&seen[i].key.options, &r->key.options);
         rk_cause cause = other_options ? RK_CAUSE_OPTIONS : RK_CAUSE_DUPLICATE;
-        rk_buf_add_text(&late->cause, rk_cause_name(cause));
+        rk_buf_add_text(&late->cause, rk_cause_words(cause));
         rk_buf_add_text(&late->words, other_options ? "the same program with other compile options"
                                                     : "this process requested this program before, "
                                                       "and the program is not in the store");
@@ -145,7 +145,7 @@ static bool is_new_function(const rk_quick_program *program, rk_cause cause,
 
 static void add_verdict(const rk_quick_verdict *verdict, rk_late *late) {
     RK_AUTO(rk_buf) place = {0};
-    rk_buf_add_text(&late->cause, rk_cause_name(verdict->cause));
+    rk_buf_add_text(&late->cause, rk_cause_words(verdict->cause));
     rk_buf_add_text(&late->words, verdict->words);
     if (verdict->file[0])
         rk_buf_add_format(&place, "%s:%u", verdict->file, verdict->line);

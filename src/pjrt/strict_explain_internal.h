@@ -7,7 +7,7 @@
 typedef struct rk_late {
     rk_buf name;   // the program's own name
     rk_buf place;  // "file:line" of the user's source, where it was called; empty: not known
-    rk_buf cause;  // a class of docs/explain.md; empty: not known
+    rk_buf cause;  // rk_cause_words; empty: not known
     rk_buf words;  // "input x: tensor<16x8xf32> → tensor<12x8xf32> (train.py:7)"; may be empty
     rk_buf remedy; // what to do about it
     // The program is known to be no version of a function from before the latest rk_late_settle: it

@@ -214,33 +214,83 @@ static size_t count_lines(const pieces *list) {
     return count;
 }
 
-// The line that most fragments come from.
-static const rk_sketch_line *busiest_line(const pieces *list) {
-    const rk_sketch_line *best = NULL;
-    size_t most = 0;
+// A line of the user, and the number of fragments that come from it.
+typedef struct line_count {
+    const rk_sketch_line *line;
+    size_t count;
+} line_count;
+
+static int compare_counts(const void *a, const void *b) {
+    const line_count *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->line->line < y->line->line ? -1 : x->line->line > y->line->line;
+}
+
+// Returns the lines that the fragments come from, the one with the most of them first. The caller
+// owns `*out_lines`.
+static rk_err *take_lines(const pieces *list, line_count **out_lines, size_t *out_count) {
+    line_count *lines = rk_calloc(list->count + 1, sizeof *lines);
+    size_t count = 0;
+    if (!lines)
+        return rk_err_no_memory();
     for (size_t i = 0; i < list->count; i++) {
         const rk_sketch_line *line = rk_sketch_place(&list->items[i].known->sketch);
-        size_t votes = 0;
-        for (size_t k = 0; line && k < list->count; k++) {
-            const rk_sketch_line *other = rk_sketch_place(&list->items[k].known->sketch);
-            votes += other && other->hash == line->hash;
-        }
-        if (votes > most) {
-            most = votes;
-            best = line;
-        }
+        size_t k = 0;
+        if (!line)
+            continue;
+        while (k < count && lines[k].line->hash != line->hash)
+            k++;
+        lines[k].line = line;
+        lines[k].count++;
+        count += k == count;
     }
-    return best;
+    if (count)
+        qsort(lines, count, sizeof *lines, compare_counts);
+    *out_lines = lines;
+    *out_count = count;
+    return NULL;
+}
+
+enum { LINES_NAMED_MAX = 4 };
+
+static int compare_numbers(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Appends "lines 60, 62, 64 and others"; "the line shown" if it has all of the fragments. The
+// number of all lines is not known, since not all operations of the steps are.
+static void add_lines(const pieces *list, const line_count *lines, size_t count, rk_buf *out) {
+    bool are_all = list->count >= list->usual;
+    uint32_t named[LINES_NAMED_MAX];
+    size_t named_count = 0;
+    if (!count)
+        rk_buf_add_text(out, "lines that are not known");
+    else if (count == 1)
+        rk_buf_add_text(out, are_all ? "the line shown" : "the line shown and others");
+    if (count < 2)
+        return;
+    for (size_t i = 0; i < count && named_count < LINES_NAMED_MAX; i++)
+        if (strcmp(lines[i].line->file, lines[0].line->file) == 0)
+            named[named_count++] = lines[i].line->line;
+    qsort(named, named_count, sizeof *named, compare_numbers);
+    for (size_t i = 0; i < named_count; i++)
+        rk_buf_add_format(out, "%s%u", i ? ", " : "lines ", named[i]);
+    if (named_count < count || !are_all)
+        rk_buf_add_text(out, " and others");
 }
 
 // Some of the operations may belong to the start, and others were executed in too few steps to be
-// sure of them: the number is that of a usual step. `reads`: in each step. On the CPU, results are
-// read in place, and a plugin cannot count the reads.
-static void describe(const pieces *list, double reads, rk_pattern_text *text) {
+// sure of them: the number is that of a usual step. `lines`: where they are. `reads`: in each step.
+// On the CPU, results are read in place, and a plugin cannot count the reads.
+static void describe(const pieces *list, const char *lines, double reads, rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
                       "%zu small programs outside of any jitted function are executed in every "
                       "step",
                       list->usual);
+    if (!list->is_called_before)
+        rk_buf_add_format(&text->summary, ", on %s", lines);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
     if (list->is_all) {
@@ -248,12 +298,12 @@ static void describe(const pieces *list, double reads, rk_pattern_text *text) {
             &text->advice,
             "The steps call no jitted function that does most of their work. Put what "
             "a step does into a function that takes and returns arrays, and jit it "
-            "(jax.jit). The line shown calls most of these programs first; the loop may "
-            "call them on another line.");
+            "(jax.jit). The lines are those of the first calls of these programs; the loop may "
+            "call them on other lines.");
         return;
     }
     if (list->is_called_before) {
-        rk_buf_add_text(&text->summary, "; the start calls the same programs, on the line shown");
+        rk_buf_add_format(&text->summary, "; the start calls the same programs, on %s", lines);
         rk_buf_add_text(&text->advice,
                         "The line in the steps is not known. Look in the loop for a calculation "
                         "that is outside of any jitted function, such as a loss or its gradient, "
@@ -261,7 +311,7 @@ static void describe(const pieces *list, double reads, rk_pattern_text *text) {
         return;
     }
     rk_buf_add_text(&text->advice,
-                    "Put them into the jitted step, or into a jitted function of their own. If "
+                    "Put them into a jitted function: that of the step, or one of their own. If "
                     "they make the batch, prepare it with NumPy on the host, which executes no "
                     "programs. Where the source reads a value (.item(), "
                     "float(), bool(), if), choose with jnp.where or lax.cond instead, and read "
@@ -300,13 +350,17 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     for (size_t i = 0; i < list.count; i++)
         if (list.items[i].item)
             RK_TRY(rk_members_add(&members, list.items[i].item));
-    const rk_sketch_line *busiest = busiest_line(&list);
+    rk_autofree line_count *lines = NULL;
+    size_t count = 0;
+    RK_TRY(take_lines(&list, &lines, &count));
+    RK_AUTO(rk_buf) places = {0};
+    add_lines(&list, lines, count, &places);
     double reads;
     RK_TRY(rk_steps_usual_reads(&steps->processes[process], &reads));
-    describe(&list, reads, &text);
+    describe(&list, rk_buf_text(&places), reads, &text);
     *out_found = true;
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          busiest ? busiest->file : NULL, busiest ? busiest->line : 0));
+                          count ? lines[0].line->file : NULL, count ? lines[0].line->line : 0));
     e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
     return NULL;
 }

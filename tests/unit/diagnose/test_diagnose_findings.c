@@ -867,7 +867,17 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(pattern->member_count, 6);
     expect_in(pattern->summary, "6 small programs outside of any jitted function");
+    expect_in(pattern->summary, "in every step, on lines 6, 7");
     expect_in(pattern->advice, "NumPy on the host");
+}
+
+// Then not all of their lines are known.
+static void a_step_may_have_more_fragments_than_those_found(void **state) {
+    ask_for_a_loader(*state, 6, 12);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "11 small programs outside of any jitted function are executed in "
+                                "every step, on lines 6, 7 and others");
 }
 
 // They may all have run before the first step.
@@ -881,7 +891,7 @@ static void operations_of_a_long_start_may_be_fragments(void **state) {
     ask_for_a_loader(*state, 600, 7);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
-    expect_in(pattern->summary, "the start calls the same programs, on the line shown");
+    expect_in(pattern->summary, "the start calls the same programs, on lines 6, 7");
     expect_not_in(pattern->advice, "NumPy");
 }
 
@@ -1778,6 +1788,7 @@ int main(void) {
         TEST(operations_of_some_steps_are_no_fragments),
         TEST(operations_of_later_steps_are_no_fragments),
         TEST(operations_of_a_data_loader_are_fragments),
+        TEST(a_step_may_have_more_fragments_than_those_found),
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(operations_of_a_long_start_may_be_fragments),
         TEST(without_steps_operations_are_no_fragments),
