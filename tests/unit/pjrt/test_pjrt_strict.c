@@ -48,68 +48,68 @@ static void settle(void) {
 
 static void a_version_of_a_function_is_not_new(void **state) {
     (void)state;
-    expect("shape.1", "first", true);
+    expect("shape.1", "a new program", true);
     compile("shape.1", "jit_step");
-    expect("shape.2", "shape", false);
-    expect("log.2", "parameters", false); // whatever the difference is
+    expect("shape.2", "another shape", false);
+    expect("log.2", "other inputs or results", false); // whatever the difference is
 }
 
 // A branch of a static argument, optional inputs, and two lines that call one function.
 static void a_branch_is_not_new(void **state) {
     (void)state;
     compile("log.1", "jit_step");
-    expect("log.2", "structure", false);
+    expect("log.2", "other operations", false);
     compile("branch.1", "jit_step");
-    expect("branch.2", "structure", false);
+    expect("branch.2", "other operations", false);
     compile("optional.1", "jit_step");
-    expect("optional.2", "parameters", false);
+    expect("optional.2", "other inputs or results", false);
     compile("turns.1", "jit_step");
-    expect("turns.2", "shape", false);
+    expect("turns.2", "another shape", false);
 }
 
 // An evaluation has the name of the training step, or a library gives one name to all functions.
 static void another_function_with_a_known_name_is_new(void **state) {
     (void)state;
     compile("models.1", "jit_step");
-    expect("models.2", "parameters", true);
+    expect("models.2", "other inputs or results", true);
     compile("wrapped.1", "jit_step");
-    expect("wrapped.2", "shape", true);
+    expect("wrapped.2", "another shape", true);
     compile("unlike.1", "jit_step");
-    expect("unlike.2", "parameters", true);
+    expect("unlike.2", "other inputs or results", true);
     compile("unlike.2", "jit_step");
-    expect("unlike.2", "constant", false);
+    expect("unlike.2", "another constant", false);
 }
 
 static void an_operation_of_jax_random_is_new(void **state) {
     (void)state;
     compile("drawn.1", "jit__normal");
-    expect("drawn.1", "constant", true);
+    expect("drawn.1", "another constant", true);
 }
 
 // The last batch of the first evaluation is shorter than the others.
 static void versions_of_a_new_function_are_new_until_warm_up_is_over_again(void **state) {
     (void)state;
     rk_late_settle(0); // before any program of this name
-    expect("shape.2", "shape", true);
+    expect("shape.2", "another shape", true);
     settle();
-    expect("shape.2", "shape", false);
+    expect("shape.2", "another shape", false);
     compile("models.2", "jit_step"); // shares the name only
-    expect("models.2", "constant", true);
+    expect("models.2", "another constant", true);
     settle();
-    expect("models.2", "constant", false);
+    expect("models.2", "another constant", false);
 }
 
 // JAX names a bare scan "jit_scan", whatever the function.
 static void a_scan_over_another_function_is_new(void **state) {
     (void)state;
-    expect("scans.1", "first", true);
+    expect("scans.1", "a new program", true);
     compile("scans.1", "jit_scan");
     settle();
-    expect("scans.2", "first", true);
+    expect("scans.2", "a new program", true);
     compile("scans.2", "jit_scan");
-    expect("scans.3", "shape", true); // scans.2 came after warm-up
+    expect("scans.3", "another shape", true); // scans.2 came after warm-up
     settle();
-    expect("scans.3", "shape", false);
+    expect("scans.3", "another shape", false);
 }
 
 static void a_program_that_cannot_be_read_has_no_cause(void **state) {
