@@ -40,6 +40,7 @@ typedef struct rk_differ_subject {
     rk_source place;
     uint32_t order; // position in the later program
     bool follows;
+    bool cuts_same_input; // a slice of an input that both programs have
 } rk_differ_subject;
 
 // Appends one difference. Copies the texts; `attribute`, `before` and `after` may be empty.

@@ -66,6 +66,11 @@ static void write_value(const rk_program_index *index, uint32_t node, bool is_me
         rk_differ_write_node(index, node, out);
 }
 
+// Returns whether the inputs differ only in that some are added or removed.
+static bool only_adds_inputs(const rk_differ *d) {
+    return !d->shapes && !d->dtypes && !d->shardings;
+}
+
 // `is_message`: the value is a number of a message of HLO, which at most one side leaves out.
 static rk_err *add_value(rk_differ *d, const rk_differ_subject *of, rk_span name, uint32_t before,
                          uint32_t after, bool is_message) {
@@ -73,7 +78,8 @@ static rk_err *add_value(rk_differ *d, const rk_differ_subject *of, rk_span name
     bool sharding = rk_differ_is_about_sharding(name) || rk_differ_is_about_sharding(of->op) ||
                     rk_differ_begins(name, "mhlo.num_") || rk_differ_begins(name, "num_partitions");
     bool numbers = is_number(d->a, before) || is_number(d->b, after);
-    subject.follows = of->follows || rk_differ_inputs_differ(d);
+    subject.follows = of->follows ||
+                      (rk_differ_inputs_differ(d) && !(of->cuts_same_input && only_adds_inputs(d)));
     if (sharding)
         d->shardings++;
     else if (!subject.follows && is_donation(name))
@@ -392,12 +398,32 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
     return add_type(d, &subject, literal_kind, false, type_of(d->a, x), type_of(d->b, y));
 }
 
+static bool is_slice(rk_span op) {
+    return rk_span_is(op, "hlo.slice") || rk_span_is(op, "stablehlo.slice");
+}
+
+// Returns whether the two operations cut a value of one type from one input, on one line. Then the
+// position does not follow from other inputs.
+static bool cuts_same_input(const rk_differ *d, const pair *p) {
+    const rk_model *m = d->a->model, *n = d->b->model;
+    if (!p->same_place || !p->subject.place.file.len || !p->a->operand_count ||
+        !p->b->operand_count || !is_slice(p->subject.op))
+        return false;
+    uint32_t x = m->operands.items[p->a->first_operand], y = n->operands.items[p->b->first_operand];
+    uint32_t input = d->a->parameter[x];
+    return input != RK_NO_ID && d->parameter[input] == d->b->parameter[y] &&
+           rk_differ_types(d, type_of(d->a, x), type_of(d->b, y)) == RK_DIFFERENCE_KIND_COUNT &&
+           rk_differ_types(d, type_of(d->a, p->a->first_result),
+                           type_of(d->b, p->b->first_result)) == RK_DIFFERENCE_KIND_COUNT;
+}
+
 rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j) {
     const rk_program_index_item *x = &d->a->items[i], *y = &d->b->items[j];
     pair p = {&d->a->model->ops.items[x->op], &d->b->model->ops.items[y->op], y->op,
               rk_differ_subject_of(d->b, j), x->placed == y->placed};
     bool types_differ = false;
     size_t before = d->constants + d->structures;
+    p.subject.cuts_same_input = cuts_same_input(d, &p);
     RK_TRY(compare_operands(d, &p, &types_differ));
     RK_TRY(compare_attrs(d, &p.subject, p.a, p.b));
     // A result type follows from a changed operand, constant or attribute.

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "diagnose/diff/call.h"
 #include "diagnose/diff/hash.h"
 
 enum { CALLERS_MAX = 64, TYPE_DEPTH_MAX = 16 };
@@ -356,6 +357,19 @@ static uint32_t find_end(const rk_model *m, uint32_t function) {
     return last;
 }
 
+// JAX gives the return operation the location of the call; older versions give it none.
+static void take_call(rk_program_index *index, uint32_t function, uint32_t end) {
+    const rk_model *m = index->model;
+    rk_source frame;
+    index->call_location = m->ops.items[end].location;
+    if (!rk_source_frames(m, index->call_location, RK_FILE_FRAMEWORK, &frame, 1))
+        index->call_location = rk_call_of_operations(m, function + 1, end);
+    if (index->call_location == RK_NO_ID) // the entry function may call another one without a stack
+        index->call_location = rk_call_of_operations(m, 0, m->ops.count);
+    if (index->call_location == RK_NO_ID || !rk_source_of(m, index->call_location, &index->call))
+        index->call = (rk_source){0};
+}
+
 // Lists the results of the entry function; the elements of a tuple are separate results.
 static rk_err *take_results(rk_program_index *index, uint32_t function) {
     const rk_model *m = index->model;
@@ -372,11 +386,8 @@ static rk_err *take_results(rk_program_index *index, uint32_t function) {
         index->results[i] =
             is_list ? m->operands.items[end->first_operand + i] : end->first_result + i;
     index->result_count = count;
-    // JAX gives the return operation the location of the call.
-    bool is_return = is_name(m, end->name, "func.return");
-    index->end = is_return ? end_id : RK_NO_ID;
-    if (!is_return || !rk_source_of(m, end->location, &index->call))
-        index->call = (rk_source){0};
+    if (is_name(m, end->name, "func.return"))
+        take_call(index, function, end_id);
     return NULL;
 }
 
@@ -397,7 +408,7 @@ static rk_err *take_entry(rk_program_index *index) {
 }
 
 rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index) {
-    *out_index = (rk_program_index){.model = model, .end = RK_NO_ID};
+    *out_index = (rk_program_index){.model = model, .call_location = RK_NO_ID};
     if (!model->ops.count)
         return rk_error(RK_RESOURCE_EXHAUSTED, "a program without a module");
     RK_TRY(allocate(out_index));

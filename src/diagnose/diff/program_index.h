@@ -44,8 +44,9 @@ typedef struct rk_program_index {
     uint32_t *parameter;  // by value: index of the parameter, if the value is one; else RK_NO_ID
     uint32_t *user;       // first operation that uses a result of each operation; RK_NO_ID: none
     rk_source call;       // where the program was called; empty if unknown
-    uint32_t end; // the operation that returns, if it has the location of the call; RK_NO_ID: none
-    uint32_t op_count; // operations, literals included
+    uint32_t call_location; // its stack in the model, also if it has frames of frameworks alone;
+                            // RK_NO_ID: unknown
+    uint32_t op_count;      // operations, literals included
 } rk_program_index;
 
 // Indexes a model, which must outlive the index. Fails only with RK_RESOURCE_EXHAUSTED. `out_index`

@@ -175,10 +175,10 @@ static rk_err *make_lines(const rk_program_index *index, rk_sketch *sketch) {
     return make_line(&index->call, 0, &sketch->call);
 }
 
-// The innermost position of an operation, of any owner. False if it has none.
-static bool inner_of(const rk_program_index *index, uint32_t op, rk_source *out_place) {
-    return rk_source_frames(index->model, index->model->ops.items[op].location, RK_FILE_FRAMEWORK,
-                            out_place, 1) == 1;
+// The innermost frame of a location, of any owner. False if it has none.
+static bool inner_of(const rk_program_index *index, uint32_t location, rk_source *out_place) {
+    return location != RK_NO_ID &&
+           rk_source_frames(index->model, location, RK_FILE_FRAMEWORK, out_place, 1) == 1;
 }
 
 static rk_sketch_inner inner_hashes(const rk_source *place) {
@@ -199,7 +199,7 @@ static int most_inner_first(const void *a, const void *b) {
 // Counts the operations of each innermost position, except that of the call.
 static rk_err *make_inner(const rk_program_index *index, rk_sketch *sketch) {
     rk_source place;
-    bool has_call = index->end != RK_NO_ID && inner_of(index, index->end, &place);
+    bool has_call = inner_of(index, index->call_location, &place);
     rk_sketch_inner call = has_call ? inner_hashes(&place) : (rk_sketch_inner){0};
     rk_autofree rk_sketch_inner *list = rk_calloc(LINES_COUNTED_MAX, sizeof *list);
     sketch->inner = rk_calloc(RK_SKETCH_INNER_MAX, sizeof *sketch->inner);
@@ -207,7 +207,7 @@ static rk_err *make_inner(const rk_program_index *index, rk_sketch *sketch) {
         return rk_err_no_memory();
     uint32_t count = 0;
     for (uint32_t i = 0; i < index->item_count; i++) {
-        if (!inner_of(index, index->items[i].op, &place))
+        if (!inner_of(index, index->model->ops.items[index->items[i].op].location, &place))
             continue;
         rk_sketch_inner one = inner_hashes(&place);
         uint32_t at = 0;

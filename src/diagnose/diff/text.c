@@ -212,6 +212,20 @@ static bool is_explained(const rk_differ *d, double before, double after) {
     return d->size_count && (near(ratio, all) || near(ratio, 1 / all));
 }
 
+// Returns whether a list has as many elements as an input has along an axis, in both programs, and
+// the shorter one is the beginning of the longer one: the positions 0, 1, 2, … of a sequence.
+static bool is_longer_list(const rk_differ *d, rk_span was, rk_span is, size_t bytes) {
+    size_t shorter = was.len < is.len ? was.len : is.len;
+    if (was.len == is.len || !shorter || memcmp(was.data, is.data, shorter) != 0)
+        return false;
+    for (size_t i = 0; i < d->size_count; i++)
+        if (d->sizes[i].before > 0 && d->sizes[i].after > 0 &&
+            was.len == (size_t)d->sizes[i].before * bytes &&
+            is.len == (size_t)d->sizes[i].after * bytes)
+            return true;
+    return false;
+}
+
 bool rk_differ_constant_follows(const rk_differ *d, uint32_t before, uint32_t after) {
     double x, y;
     if (number_of(d->a, before, &x) && number_of(d->b, after, &y))
@@ -222,6 +236,8 @@ bool rk_differ_constant_follows(const rk_differ *d, uint32_t before, uint32_t af
     if (!type || a == RK_NO_ID || b == RK_NO_ID || !rk_span_equal(name, element_type(d->b, after)))
         return false;
     rk_span was = d->a->model->nodes.items[a].bytes, is = d->b->model->nodes.items[b].bytes;
+    if (is_longer_list(d, was, is, type->bytes))
+        return true;
     if (!was.len || was.len != is.len || was.len % type->bytes || was.len > LIST_MAX * type->bytes)
         return false;
     for (size_t i = 0; i < was.len; i += type->bytes)

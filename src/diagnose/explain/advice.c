@@ -355,6 +355,29 @@ static void advise_on_refusal(rk_buf *text) {
                       text->len ? " " : "");
 }
 
+// Returns whether each input that only one program has is a constant in the other one. Sizes and
+// numbers may differ, too.
+static bool has_constant_input(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!d->constant && d->kind != RK_DIFFERENCE_SHAPE && d->kind != RK_DIFFERENCE_CONSTANT &&
+            !rk_is_of_slice(d))
+            return false;
+    }
+    return item->cause == RK_CAUSE_PARAMETERS && head && head->constant;
+}
+
+// Says that the advice on the inputs is not all that there is to do.
+static void add_other_differences(const rk_explained *item, rk_buf *text) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (!item->differences.items[i].constant) {
+            rk_buf_add_text(text, " The other differences remain: this change alone does not make "
+                                  "them one program.");
+            return;
+        }
+}
+
 rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     const char *advice = advice_for(run, item);
     if (!advice && !item->compile->refused)
@@ -363,14 +386,17 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool is_operation =
         item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
+    bool is_constant = has_constant_input(item) && !item->is_startup && !item->accumulates;
     if (is_operation)
         advise_on_operation(item, &text);
     else if (item->is_own_call)
         advise_on_own_call(item, &text);
-    else if (rk_explained_is_constant(item) && !item->is_startup && !item->accumulates)
+    else if (is_constant)
         rk_advise_on_constant_input(item, &text);
     else
         rk_buf_add_text(&text, advice ? advice : "");
+    if (is_constant && !item->is_own_call && !is_operation)
+        add_other_differences(item, &text);
     if (item->failed_before)
         rk_buf_add_text(&text, " It failed in an earlier run, too.");
     if (item->package)

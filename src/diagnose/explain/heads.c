@@ -27,7 +27,8 @@ static rk_cause class_of(const rk_explained *item, const rk_difference *d) {
     case RK_DIFFERENCE_OP_REMOVED:
         return RK_CAUSE_STRUCTURE;
     case RK_DIFFERENCE_ATTRIBUTE: // a number or a word
-        return item->cause == RK_CAUSE_CONSTANT ? RK_CAUSE_CONSTANT : RK_CAUSE_STRUCTURE;
+        return item->cause == RK_CAUSE_CONSTANT || rk_is_of_slice(d) ? RK_CAUSE_CONSTANT
+                                                                     : RK_CAUSE_STRUCTURE;
     default:
         return RK_CAUSE_FIRST;
     }

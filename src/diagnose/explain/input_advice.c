@@ -392,11 +392,19 @@ static bool is_special_number(const rk_difference *head) {
            (value == 1 || value == -1 || (value == 0 && signbit(value)));
 }
 
+static size_t count_constant_inputs(const rk_explained *item) {
+    size_t count = 0;
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        count += item->differences.items[i].constant != NULL;
+    return count;
+}
+
 void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
+    const bool is_single = count_constant_inputs(item) == 1;
     const rk_difference *head = rk_explained_head(item);
     const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
     bool torch = rk_explained_is_torch(item);
-    if (torch && item->differences.cause_count == 1 && is_special_number(head)) {
+    if (torch && is_single && is_special_number(head)) {
         const bool is_zero = strtod(head->constant, NULL) == 0;
         rk_buf_add_format(text,
                           "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and "
@@ -407,8 +415,8 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
                           is_zero ? " (The constant is -0 where a rate of 0 is subtracted.)" : "");
         return;
     }
-    if (!torch && item->differences.cause_count == 1 && is_single_value(head->after) &&
-        item->nearest_of && item->nearest_of->seq < item->compile->seq) {
+    if (!torch && is_single && is_single_value(head->after) && item->nearest_of &&
+        item->nearest_of->seq < item->compile->seq) {
         rk_buf_add_format(text,
                           "One call passes a Python number (%s), which is a constant of its "
                           "program, and a later call passes an array. Pass an array from the "
@@ -416,9 +424,8 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
                           head->constant, head->constant);
         return;
     }
-    rk_buf_add_text(text, item->differences.cause_count > 1
-                              ? "These values are constants in one program and inputs"
-                              : "This value is a constant in one program and an input");
+    rk_buf_add_text(text, !is_single ? "These values are constants in one program and inputs"
+                                     : "This value is a constant in one program and an input");
     rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
     if (head->constant_file)
         rk_buf_add_format(text, "line %u of %s", head->constant_line,

@@ -1,5 +1,6 @@
 // Finds a place that takes one value after another: a counter, or a size that grows.
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -74,30 +75,148 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+// The type of the input that the difference is about. Borrowed; NULL if the program has no such
+// input.
+static const char *type_of_input(const rk_sketch *sketch, const rk_difference *value) {
+    unsigned number;
+    int end = 0;
+    if (!value->attribute)
+        return NULL;
+    // The inputs of PyTorch/XLA have no names.
+    if (!sketch->is_mlir && sscanf(value->attribute, "parameter %u%n", &number, &end) == 1 &&
+        !value->attribute[end])
+        return number < sketch->input_count ? sketch->inputs[number].type : NULL;
+    for (uint32_t i = 0; i < sketch->input_count; i++)
+        if (rk_same_text(sketch->inputs[i].name, value->attribute))
+            return sketch->inputs[i].type;
+    return NULL;
+}
+
+// The difference of a compilation that belongs to another finding, at the same line of the source;
+// NULL if it has none there. For example, its inputs differ, too.
+static const rk_difference *value_of_other(const rk_explained *item, const rk_difference *place) {
+    if (!place->file || rk_is_of_input(place))
+        return NULL;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (rk_value_is_same_place(d, place))
+            return d;
+    }
+    return NULL;
+}
+
+// The values of a finding, in the order of the requests.
+typedef struct collection {
+    const char **all; // owned; borrowed texts
+    size_t count;
+    rk_members items; // the compilations that have the values
+} collection;
+
+static void collection_cleanup(collection *c) {
+    rk_free(c->all);
+    rk_members_cleanup(&c->items);
+}
+
 // The value before counts only if this run requested it, and the same line calls it.
-static rk_err *collect_values(const rk_members *members, rk_values *out_values) {
-    rk_autofree const char **all = rk_calloc(2 * members->count + 1, sizeof *all);
-    size_t count = 0;
-    *out_values = (rk_values){.count = 0};
-    if (!all)
+static void add_values(collection *c, const rk_explained *item, const rk_difference *d) {
+    if (d->before && item->nearest_of && rk_explain_is_same_call(item))
+        c->all[c->count++] = d->before;
+    if (d->after)
+        c->all[c->count++] = d->after;
+}
+
+// The same input of another program of the function has a size as well, if another input is what
+// its finding is about.
+static void add_size_of_other(collection *c, const rk_explained *first, const rk_explained *item) {
+    const rk_difference *value = rk_value_difference(first);
+    if (!item->program || !item->program->has_sketch ||
+        !rk_is_same_call(&first->program->sketch, &item->program->sketch) ||
+        !rk_explained_share_name(first, item) || !is_family(first->program, item->program))
+        return;
+    const char *type = type_of_input(&item->program->sketch, value);
+    if (type)
+        c->all[c->count++] = type;
+}
+
+static rk_err *add_other(collection *c, const rk_explained *first, const rk_explained *item) {
+    const rk_difference *value = rk_value_difference(first);
+    if (item->compile->process != first->compile->process || item->is_eager || first->is_eager)
+        return NULL;
+    if (first->cause == RK_CAUSE_SHAPE) {
+        if (rk_is_of_input(value))
+            add_size_of_other(c, first, item);
+        return NULL;
+    }
+    const rk_difference *other = value_of_other(item, value);
+    if (!other)
+        return NULL;
+    add_values(c, item, other);
+    return rk_members_add(&c->items, item);
+}
+
+static void add_member(collection *c, const rk_explained *first, const rk_explained *item) {
+    if (same_place(first, item)) // else another operation, with the same sizes
+        add_values(c, item, rk_value_at(item, rk_value_difference(first)));
+}
+
+// `are_all`: also the values of compilations that belong to other findings.
+static rk_err *collect(const rk_explanation *x, const rk_members *members, bool are_all,
+                       collection *c) {
+    const rk_explained *first = members->items[0];
+    rk_autofree bool *is_member = rk_calloc(x->count + 1, sizeof *is_member);
+    c->all = rk_calloc(2 * (x->count + members->count) + 1, sizeof *c->all);
+    if (!c->all || !is_member)
         return rk_err_no_memory();
     for (size_t i = 0; i < members->count; i++) {
-        if (!same_place(members->items[0], members->items[i]))
-            continue; // another operation, with the same sizes
-        const rk_difference *d =
-            rk_value_at(members->items[i], rk_value_difference(members->items[0]));
-        if (d->before && members->items[i]->nearest_of &&
-            rk_explain_is_same_call(members->items[i]))
-            all[count++] = d->before;
-        if (d->after)
-            all[count++] = d->after;
+        is_member[members->items[i] - x->items] = true;
+        RK_TRY(rk_members_add(&c->items, members->items[i]));
+        if (!are_all)
+            add_member(c, first, members->items[i]);
     }
-    for (size_t i = 0; i < count; i++)
-        show_value(out_values, all[i]);
-    if (count)
-        qsort(all, count, sizeof *all, by_text);
-    for (size_t i = 0; i < count; i++)
-        out_values->count += i == 0 || strcmp(all[i - 1], all[i]) != 0;
+    for (size_t i = 0; i < x->count && are_all; i++)
+        if (is_member[i])
+            add_member(c, first, &x->items[i]);
+        else
+            RK_TRY(add_other(c, first, &x->items[i]));
+    return NULL;
+}
+
+static void count_values(collection *c, rk_values *out_values) {
+    *out_values = (rk_values){.count = 0};
+    for (size_t i = 0; i < c->count; i++)
+        show_value(out_values, c->all[i]);
+    if (c->count)
+        qsort(c->all, c->count, sizeof *c->all, by_text);
+    for (size_t i = 0; i < c->count; i++)
+        out_values->count += i == 0 || strcmp(c->all[i - 1], c->all[i]) != 0;
+    out_values->programs = rk_values_count_programs(&c->items);
+}
+
+static int by_size(const void *a, const void *b) {
+    long long x = *(const long long *)a, y = *(const long long *)b;
+    return (x > y) - (x < y);
+}
+
+// Keeps one shape of each size along the axis: a batch of another size may have it as well.
+static rk_err *keep_one_of_each_size(collection *c, size_t axis) {
+    rk_autofree long long *seen = rk_calloc(c->count + 1, sizeof *seen);
+    size_t kept = 0;
+    if (!seen)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < c->count; i++) {
+        rk_dims d;
+        if (!rk_parse_dims(c->all[i], &d) || axis >= d.count)
+            continue;
+        const long long size = d.sizes[axis];
+        if (kept && bsearch(&size, seen, kept, sizeof *seen, by_size))
+            continue;
+        size_t at = kept;
+        for (; at > 0 && seen[at - 1] > size; at--)
+            seen[at] = seen[at - 1];
+        seen[at] = size;
+        c->all[kept++] = c->all[i];
+    }
+    c->count = kept;
     return NULL;
 }
 
@@ -105,11 +224,18 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     rk_values list;
     const rk_explained *first = members->items[0];
     const rk_difference *value = rk_value_difference(first);
-    RK_TRY(collect_values(members, &list));
+    __attribute__((cleanup(collection_cleanup))) collection own = {.count = 0}, all = {.count = 0};
+    RK_TRY(collect(e->out, members, false, &own));
+    count_values(&own, &list);
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
+    size_t axis;
     if (list.count < VALUES_MIN && !(is_shape && rk_values_count_programs(members) > VALUES_MIN))
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
+    RK_TRY(collect(e->out, members, true, &all));
+    if (is_shape && rk_values_are_of_axis(members, &axis))
+        RK_TRY(keep_one_of_each_size(&all, axis));
+    count_values(&all, &list);
     RK_TRY(rk_values_describe(members, &list, &text));
     return rk_pattern_add(e->out, is_shape ? RK_PATTERN_SHAPE_FAMILY : RK_PATTERN_COUNTER,
                           members->items, members->count, &text, value->file, value->line);
@@ -186,11 +312,6 @@ static long long size_in(const rk_explained *item, const char *type) {
     bool known =
         rk_only_axis(head->before, head->after, &axis) && rk_parse_dims(type, &d) && axis < d.count;
     return known ? d.sizes[axis] : -1;
-}
-
-static int by_size(const void *a, const void *b) {
-    long long x = *(const long long *)a, y = *(const long long *)b;
-    return (x > y) - (x < y);
 }
 
 static rk_err *collect_sizes(group *g) {

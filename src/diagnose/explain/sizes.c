@@ -2,6 +2,7 @@
 // padded, or a call of its own.
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/explain/value_place_internal.h"
 #include "diagnose/shapes/dims_internal.h"
 
 #define PADDED_WORK_MAX 4.0 // padding may multiply an input by so much
@@ -118,6 +119,14 @@ static bool normalizes_batch(const rk_explained *item) {
            rk_uses_statistics_of_batch(&item->program->sketch);
 }
 
+// Returns whether the number of rows differs. Padding of another axis, such as that of the words,
+// leaves the number of rows as it is.
+static bool is_of_rows(const rk_explained *item) {
+    const rk_difference *value = rk_value_difference(item);
+    size_t axis;
+    return !value || !rk_value_is_of_axis(value, &axis) || axis == rk_axis_of_rows(item);
+}
+
 // nonzero() returns a row for each element, with a number for each dimension of the mask.
 static bool is_list_of_integers(const char *type) {
     enum { NONZERO_DIMS_MAX = 4 };
@@ -155,7 +164,7 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
         rk_buf_add_text(text, SELECTION " Otherwise pad them to one length.");
         return;
     }
-    if (normalizes_batch(item)) {
+    if (normalizes_batch(item) && is_of_rows(item)) {
         rk_buf_add_text(text,
                         few ? "Otherwise use" BATCHES_OF_ONE_SIZE : "Use" BATCHES_OF_ONE_SIZE);
         return;
@@ -164,6 +173,8 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
                       "%s this %s to one size, or to the few buckets that `rekindle shapes` "
                       "recommends, and mask the padding.",
                       few ? "Otherwise pad" : "Pad", torch ? "input" : "argument");
+    if (normalizes_batch(item))
+        rk_buf_add_text(text, " (With BatchNorm, padding changes the statistics of the batch.)");
 }
 
 static const char *advice_on_last_batch(const rk_explained *item) {
@@ -197,7 +208,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, such as that of a last batch, there is nothing to "
                "fix. " SELECTION;
-    if (!item->nearest_of && normalizes_batch(item))
+    if (!item->nearest_of && normalizes_batch(item) && is_of_rows(item))
         return "This size differs from the size in that run. If the batch size or the width of a "
                "layer was changed, there is nothing to fix: the new program is compiled once and "
                "stored. If the size varies from start to start, use" BATCHES_OF_ONE_SIZE;
@@ -206,7 +217,7 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "layer was changed, there is nothing to fix: the new program is compiled once and "
                "stored. If the size varies from start to start, pad it to one size, or to the few "
                "buckets that `rekindle shapes` recommends, and mask the padding.";
-    if (normalizes_batch(item))
+    if (normalizes_batch(item) && is_of_rows(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, there is nothing to fix. Otherwise use" BATCHES_OF_ONE_SIZE;
     if (may_be_last_batch(run, item, 1))

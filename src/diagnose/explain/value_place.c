@@ -26,7 +26,7 @@ const rk_difference *rk_value_difference(const rk_explained *item) {
 }
 
 // Sizes of several axes may vary together.
-static bool is_same_place(const rk_difference *x, const rk_difference *y) {
+bool rk_value_is_same_place(const rk_difference *x, const rk_difference *y) {
     size_t one, other;
     return x->kind == y->kind && x->line == y->line && rk_same_text(x->file, y->file) &&
            rk_same_text(x->attribute, y->attribute) && (x->line || rk_same_text(x->op, y->op)) &&
@@ -36,11 +36,12 @@ static bool is_same_place(const rk_difference *x, const rk_difference *y) {
 const rk_difference *rk_value_at(const rk_explained *item, const rk_difference *place) {
     const rk_difference *head = rk_explained_head(item);
     size_t axis;
-    if (!head || is_same_place(head, place))
+    if (!head || rk_value_is_same_place(head, place))
         return head;
     // The sizes of several inputs may differ at once.
     for (size_t i = 1; i < item->differences.cause_count && !rk_value_is_of_axis(head, &axis); i++)
-        if (head->kind == RK_DIFFERENCE_SHAPE && is_same_place(&item->differences.items[i], place))
+        if (head->kind == RK_DIFFERENCE_SHAPE &&
+            rk_value_is_same_place(&item->differences.items[i], place))
             return &item->differences.items[i];
     return NULL;
 }

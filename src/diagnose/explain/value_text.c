@@ -342,8 +342,7 @@ static bool describe_axes(const rk_members *members, rk_buf *out) {
     return true;
 }
 
-// Returns whether all members differ along one axis at the place of the first member's value.
-static bool are_of_axis(const rk_members *members, size_t *out_axis) {
+bool rk_values_are_of_axis(const rk_members *members, size_t *out_axis) {
     const rk_difference *value = rk_value_difference(members->items[0]);
     size_t axis;
     *out_axis = 0;
@@ -357,12 +356,26 @@ static bool are_of_axis(const rk_members *members, size_t *out_axis) {
     return true;
 }
 
+static bool is_in_more_programs(const rk_explained *first, const rk_values *list) {
+    return !rk_explain_is_array(first) && list->programs > list->count;
+}
+
+// Appends "a number in jit_step took 12 values in 23 programs: ".
+static void add_number(const rk_explained *first, const rk_values *list, rk_buf *out) {
+    bool is_array = rk_explain_is_array(first);
+    rk_buf_add_format(out, "%s in %s took %zu values", is_array ? "an array" : "a number",
+                      rk_explained_name(first), list->count);
+    if (is_in_more_programs(first, list))
+        rk_buf_add_format(out, " in %zu programs", list->programs);
+    rk_buf_add_text(out, is_array ? "" : ": ");
+}
+
 rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
                            rk_pattern_text *text) {
     const rk_explained *first = members->items[0];
     const rk_difference *value = rk_value_difference(first);
     size_t axis;
-    bool sizes = are_of_axis(members, &axis), is_shape = first->cause == RK_CAUSE_SHAPE;
+    bool sizes = rk_values_are_of_axis(members, &axis), is_shape = first->cause == RK_CAUSE_SHAPE;
     if (rk_values_are_of_operations(members))
         return describe_operations(members, axis, text);
     if (is_shape && describe_axes(members, &text->summary)) {
@@ -374,27 +387,21 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
     bool is_repeated = !is_shape && sizes && !rk_explain_is_array(first) &&
                        describe_repeated(first, list, axis, &text->summary);
     if (is_shape)
-        rk_buf_add_format(&text->summary, "%s of %s took %zu ",
+        rk_buf_add_format(&text->summary, "%s of %s took %zu %s",
                           value->attribute ? value->attribute : "an input",
-                          rk_explained_name(first), list->count);
+                          rk_explained_name(first), list->count, sizes ? "sizes" : "shapes");
     if (is_shape && sizes)
-        rk_buf_add_format(&text->summary, "sizes along axis %zu: ", axis);
-    else if (is_shape)
-        rk_buf_add_text(&text->summary, "shapes: ");
+        rk_buf_add_format(&text->summary, " along axis %zu", axis);
+    if (is_shape)
+        rk_buf_add_text(&text->summary, ": ");
     else if (!is_repeated)
-        rk_buf_add_format(&text->summary, "%s in %s took %zu values%s",
-                          rk_explain_is_array(first) ? "an array" : "a number",
-                          rk_explained_name(first), list->count,
-                          rk_explain_is_array(first) ? "" : ": ");
+        add_number(first, list, &text->summary);
     if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
-    bool is_number = !is_repeated && !is_shape && !rk_explain_is_array(first);
-    size_t programs = is_number ? rk_values_count_programs(members) : 0;
-    if (programs > list->count)
-        rk_buf_add_format(&text->summary,
-                          "; they differ in more than this, so these are %zu programs", programs);
-    else if (!is_repeated)
-        rk_buf_add_text(&text->summary, "; each has a program of its own");
+    if (!is_repeated)
+        rk_buf_add_text(&text->summary, !is_shape && is_in_more_programs(first, list)
+                                            ? "; these programs differ in more than this"
+                                            : "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))
         rk_buf_add_text(&text->advice, "Several inputs have other sizes: what follows is meant for "
                                        "each of them. ");

@@ -11,10 +11,14 @@ enum { RK_VALUES_SHOWN = 8 };
 typedef struct rk_values {
     const char *shown[RK_VALUES_SHOWN]; // the first ones, in order of appearance; borrowed
     size_t shown_count, count;
+    size_t programs; // that have these values
 } rk_values;
 
 // Returns whether the values are the sizes of operations outside of any jitted function.
 RK_HIDDEN bool rk_values_are_of_operations(const rk_members *members);
+
+// Returns whether all members differ along one axis at the place of the first member's value.
+RK_HIDDEN bool rk_values_are_of_axis(const rk_members *members, size_t *out_axis);
 
 // Returns how many programs the members are, with those that this run compiled for the same call
 // and that they were compared with.
