@@ -167,8 +167,9 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "Python process may have another order, and PYTHONHASHSEED=0 in the "
                        "environment of the job keeps it.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
-        return "The source, or a setting that it reads, has changed since that run. The new "
-               "program is compiled once and stored.";
+        return "The source, a setting that it reads, or a value that decides a branch or a loop in "
+               "Python, is another one than in that run. The new program is compiled once and "
+               "stored.";
     if (torch && rk_explain_moves_slice_first(item))
         return positions_in_torch;
     if (rk_explain_is_of_seed(item) && item->step == 0)
@@ -296,6 +297,33 @@ static const char *operation_name(const rk_sketch *sketch) {
     return name + strspn(name, "_");
 }
 
+// The installed package, other than a framework, that calls the operation of the first difference;
+// empty: the user's own line does.
+static rk_span package_of_head(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    if (!head || !head->stack.count)
+        return (rk_span){0};
+    rk_span file = rk_span_text(head->stack.frames[0].file);
+    return rk_file_owner_of(file) == RK_FILE_PACKAGE ? rk_source_package(file) : (rk_span){0};
+}
+
+// Returns whether a package takes elements by their positions.
+static bool is_position_of_package(const rk_explained *item) {
+    return rk_explained_is_torch(item) &&
+           (item->cause == RK_CAUSE_CONSTANT || item->cause == RK_CAUSE_STRUCTURE) &&
+           rk_explain_moves_slice_first(item) && package_of_head(item).len;
+}
+
+static void advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
+    rk_span package = package_of_head(item);
+    rk_buf_add_format(text,
+                      "The package %.*s takes elements of a tensor by a Python number (tensor[i], "
+                      "or a loop over a tensor), so each position has a program of its own. Each "
+                      "is compiled once and stored. Your source can only change what it passes to "
+                      "the package.",
+                      (int)package.len, (const char *)package.data);
+}
+
 // An operation of the framework compiles by itself: there is no jitted function to pass a number
 // to, and nothing inside that the user could round up. What the user can change is the call.
 static void advise_on_operation(const rk_explained *item, rk_buf *text) {
@@ -391,6 +419,8 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
         advise_on_operation(item, &text);
     else if (item->is_own_call)
         advise_on_own_call(item, &text);
+    else if (is_position_of_package(item))
+        advise_on_position_of_package(item, &text);
     else if (is_constant)
         rk_advise_on_constant_input(item, &text);
     else

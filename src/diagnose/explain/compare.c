@@ -200,6 +200,31 @@ static void find_rows(rk_explained *item) {
     item->cause = RK_CAUSE_SHAPE;
 }
 
+// The inputs of PyTorch/XLA have no names. If each of two graphs has several inputs of its own, two
+// inputs of one element type may be different tensors, so another shape is no cause.
+static void forget_shapes_of_other_inputs(rk_explained *item) {
+    enum { OWN_MIN = 2 };
+    rk_differences *list = &item->differences;
+    size_t added = 0, removed = 0, kept = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+        return;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        const rk_difference *d = &list->items[i];
+        added += rk_is_of_input(d) && d->kind == RK_DIFFERENCE_PARAMETER_ADDED;
+        removed += rk_is_of_input(d) && d->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+    }
+    if (added < OWN_MIN || removed < OWN_MIN)
+        return;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        list->items[i].follows =
+            list->items[i].kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(&list->items[i]);
+        if (!list->items[i].follows)
+            rk_differences_move(list, i, kept++);
+    }
+    rk_differences_number(list);
+    list->cause_count = kept;
+}
+
 rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                            rk_explained *item) {
     choice best = {.candidate = {.known = NULL}};
@@ -218,6 +243,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->libraries = best.diff.libraries;
     find_reordered(item);
     find_rows(item);
+    forget_shapes_of_other_inputs(item);
     return NULL;
 }
 

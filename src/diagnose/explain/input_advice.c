@@ -410,8 +410,11 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
                           "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and "
                           "makes inputs of all other numbers. So a number that is %s in some steps "
                           "only, such as a learning rate, has two programs. Each is compiled once "
-                          "and stored. With XLA_NO_SPECIAL_SCALARS=1 it is always an input.%s",
+                          "and stored. %s%s",
                           is_zero ? "0" : head->constant,
+                          is_zero ? "With XLA_NO_SPECIAL_SCALARS=1 it is always an input."
+                                  : "XLA_NO_SPECIAL_SCALARS=1 makes it an input in some cases: "
+                                    "count the programs with and without it.",
                           is_zero ? " (The constant is -0 where a rate of 0 is subtracted.)" : "");
         return;
     }

@@ -163,6 +163,19 @@ static bool takes_number_first(const rk_explained *item) {
            !rk_explained_is_torch(item);
 }
 
+// Returns whether the programs have nearly as many operations: an optimizer's state does not make
+// a step much longer. A step of other length is another branch, or another number of iterations.
+static bool has_similar_size(const rk_explained *item) {
+    enum { FEW = 32 };
+    const double apart_max = 0.25;
+    if (!item->program->has_sketch || !item->nearest->has_sketch)
+        return true;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    uint32_t smaller = a->op_count < b->op_count ? a->op_count : b->op_count;
+    uint32_t apart = rk_operations_apart(a, b);
+    return rk_explain_takes_what_was_zero(item) || apart <= FEW || apart <= apart_max * smaller;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 // The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
@@ -172,7 +185,8 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
-           (executions == 1 || (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
+           ((executions == 1 && has_similar_size(item)) ||
+            (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
             is_state_of_optimizer(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
             rk_explain_takes_what_was_zero(item));

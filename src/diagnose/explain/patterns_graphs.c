@@ -247,18 +247,20 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, rk_patter
                       list->executions);
     if (list->reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", list->reads);
-    if (place->call)
-        rk_buf_add_format(
-            &text->summary,
-            "; the costliest number is calculated on the line shown, first in the call on "
-            "line %u",
-            place->call);
-    else if (place->is_backward)
+    if (place->is_backward)
         rk_buf_add_text(&text->summary, "; a cut is inside of the call on the line shown, which "
                                         "computes the gradients");
     else if (place->is_read)
         rk_buf_add_text(&text->summary, "; a number that is read is calculated on the line shown, "
-                                        "and read there or on a later line");
+                                        "at least the first time");
+    else if (place->file)
+        rk_buf_add_text(&text->summary,
+                        "; one of these programs returns what the line shown calculates, at "
+                        "least the first time");
+    if (place->call && !place->is_backward)
+        rk_buf_add_format(&text->summary, ", in the call on line %u", place->call);
+    else if (place->is_read)
+        rk_buf_add_text(&text->summary, "; it is read there or on a later line");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph. Read numbers for a log once, after the step; choose with "
@@ -293,7 +295,8 @@ static bool replaces_first(const rk_graphs *list, size_t at, size_t other) {
 
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
-// the programs of the other parts than the largest one, if no other cause explains them.
+// the programs of the other parts than the largest one, if no other cause explains them. A program
+// that was executed once may be of the initialization, or of a validation.
 static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members) {
     const rk_graph *largest = rk_graphs_largest_part(list);
     for (size_t i = 0; i < list->count; i++) {
@@ -307,7 +310,7 @@ static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *me
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         if (item && item->cause == RK_CAUSE_FIRST && rk_graphs_recur(list, i) &&
-            list->items[i].group != largest->group)
+            list->items[i].executions > 1 && list->items[i].group != largest->group)
             RK_TRY(rk_members_add(members, item));
     }
     return NULL;

@@ -7,10 +7,21 @@ void rk_cut_place_cleanup(rk_cut_place *place) {
     rk_free(place->file);
 }
 
+// Returns whether a graph is of the steps, and not a version that only the initialization or a
+// validation executed. If each step has a version of its own, all of them count.
+static bool is_of_steps(const rk_graphs *list, size_t at) {
+    if (!rk_graphs_recur(list, at))
+        return false;
+    for (size_t i = 0; list->items[at].executions < 2 && i < list->count; i++)
+        if (list->items[i].group == list->items[at].group && list->items[i].executions > 1)
+            return false;
+    return true;
+}
+
 const rk_graph *rk_graphs_largest_part(const rk_graphs *list) {
     const rk_graph *largest = NULL;
     for (size_t i = 0; i < list->count; i++)
-        if (rk_graphs_recur(list, i) &&
+        if (is_of_steps(list, i) &&
             (!largest || list->items[i].known->sketch.op_count > largest->known->sketch.op_count))
             largest = &list->items[i];
     return largest;
@@ -26,7 +37,7 @@ static const rk_graph *find_cut(const rk_graphs *list, const rk_graph *largest) 
         bool reads = rk_sketch_is_read(&one->known->sketch) && one != largest,
              best_reads = best && rk_sketch_is_read(&best->known->sketch) && best != largest;
         uint32_t count = one->known->sketch.op_count;
-        if (!rk_graphs_recur(list, i))
+        if (!is_of_steps(list, i))
             continue;
         if (!best || (reads && !best_reads) ||
             (reads == best_reads &&

@@ -74,7 +74,7 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_int_equal(explanation.patterns[0].line, 7);
     assert_int_equal(explanation.patterns[0].member_count, 1); // without the largest part
     assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
-    assert_non_null(strstr(explanation.patterns[0].summary, "and read there or on a later line"));
+    assert_non_null(strstr(explanation.patterns[0].summary, "it is read there or on a later line"));
 }
 
 // The gradients of the second half are computed after a cut. Their operations have no lines.
@@ -96,7 +96,7 @@ static void the_call_of_a_function_that_calculates_a_number_is_named(void **stat
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
     assert_int_equal(explanation.patterns[0].line, 5);
-    assert_non_null(strstr(explanation.patterns[0].summary, "first in the call on line 8"));
+    assert_non_null(strstr(explanation.patterns[0].summary, "in the call on line 8"));
 }
 
 static void a_program_of_one_number_after_the_step_cuts_nothing(void **state) {
