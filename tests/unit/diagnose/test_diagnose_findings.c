@@ -1033,6 +1033,39 @@ static void parts_of_one_gradient_are_no_positions(void **state) {
     expect_not_in(explanation.items[1].advice, "index_select");
 }
 
+static bool has_cause_of_kind(const rk_explained *item, rk_difference_kind kind) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].kind == kind)
+            return true;
+    return false;
+}
+
+// The second program takes the state as an input, and cuts its batch at another position.
+static void a_position_does_not_follow_from_an_input(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_cut", i);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(has_cause_of_kind(&explanation.items[1], RK_DIFFERENCE_ATTRIBUTE));
+    expect_in(explanation.items[1].advice, "This value is a constant");
+    expect_in(explanation.items[1].advice, "The other differences remain");
+    expect_cause(2, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[2].advice, "the position of a slice");
+}
+
+static void positions_follow_from_the_length_of_a_sequence(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_lengths", i);
+    explain(*state);
+    for (size_t i = 1; i < 4; i++) {
+        expect_cause(i, RK_CAUSE_SHAPE);
+        assert_false(has_cause_of_kind(&explanation.items[i], RK_DIFFERENCE_CONSTANT));
+    }
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "took 4 sizes along axis 1: 5, 7, 6, 9; each");
+}
+
 // A loss and an accuracy.
 static void two_reads_on_two_lines_are_no_versions(void **state) {
     explain_two(*state, "torch_reads");
@@ -1806,6 +1839,8 @@ int main(void) {
         TEST(values_between_two_loops_are_no_other_shapes),
         TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
+        TEST(a_position_does_not_follow_from_an_input),
+        TEST(positions_follow_from_the_length_of_a_sequence),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
         TEST(a_graph_that_grows_has_no_cause_in_a_later_start),
