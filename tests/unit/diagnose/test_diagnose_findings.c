@@ -1042,7 +1042,7 @@ static bool has_cause_of_kind(const rk_explained *item, rk_difference_kind kind)
 
 // The second program takes the state as an input, and cuts its batch at another position.
 static void a_position_does_not_follow_from_an_input(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
+    for (unsigned i = 1; i <= 4; i++)
         ask(*state, "torch_cut", i);
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -1051,6 +1051,17 @@ static void a_position_does_not_follow_from_an_input(void **state) {
     expect_in(explanation.items[1].advice, "The other differences remain");
     expect_cause(2, RK_CAUSE_CONSTANT);
     expect_in(explanation.items[2].advice, "the position of a slice");
+}
+
+// The first position is that of a program that another finding is about.
+static void all_values_of_a_place_are_listed(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_cut", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_COUNTER);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 2);
+    expect_in(pattern->summary, "took 4 values: 0, 8, 16, 24; each has a program of its own");
 }
 
 static void positions_follow_from_the_length_of_a_sequence(void **state) {
@@ -1840,6 +1851,7 @@ int main(void) {
         TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
         TEST(a_position_does_not_follow_from_an_input),
+        TEST(all_values_of_a_place_are_listed),
         TEST(positions_follow_from_the_length_of_a_sequence),
         TEST(networks_that_share_their_data_have_fewer_inputs),
         TEST(a_static_size_is_a_constant),
