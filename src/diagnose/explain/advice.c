@@ -349,15 +349,16 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
         const char *slash = strrchr(sketch->call.file, '/');
         rk_buf_add_format(text,
                           "Line %u of %s calls %s outside of any jitted function, each time with "
-                          "another %s, and each one is a program of its own: move the call into a "
-                          "jitted function",
+                          "another %s, and each one is a program of its own: ",
                           sketch->call.line, slash ? slash + 1 : sketch->call.file, name, what);
         rk_buf_add_text(
-            text, is_number ? " that takes the number as an array (jnp.asarray(value))."
-                  : moves   ? ". An array of numbers that no transformation (jax.vmap, jax.grad) "
-                              "traces can be indexed in NumPy instead (np.asarray), which compiles "
-                              "nothing."
-                          : ", or call the operation with one size and use a part of the result.");
+            text, is_number ? "move the call into a jitted function that takes the number as an "
+                              "array (jnp.asarray(value))."
+                  : moves   ? "move the call into a jitted function. An array of numbers that no "
+                              "transformation (jax.vmap, jax.grad) traces can be indexed in NumPy "
+                              "instead (np.asarray), which compiles nothing."
+                            : "put the whole loop that makes these sizes into one jitted function, "
+                              "or call the operation with one size and use a part of the result.");
     }
 }
 
