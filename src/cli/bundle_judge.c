@@ -18,6 +18,7 @@ typedef struct judge {
     rk_bundle_verdict *out;
     bool blocks;    // a mismatch of something that a job cannot change
     bool other_key; // a mismatch of something that is part of the key
+    bool is_known;  // what this machine has is known
 } judge;
 
 static void add(judge *j, const char *what, const char *bundle, const char *here, bool blocks) {
@@ -136,12 +137,37 @@ static rk_err *compare_cpu(judge *j, const json_t *environment) {
     return err;
 }
 
+// A machine without a GPU may prepare a store for one with a GPU.
+static bool is_not_known(const rk_difference *d) {
+    return strcmp(d->attribute, "gpu") == 0 && !d->after;
+}
+
+// A pack of torch.compile's caches.
+static rk_err *compare_torch(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    if (!j->machine->torch) {
+        j->is_known = false;
+        return compare_cpu(j, environment);
+    }
+    RK_TRY(rk_diff_components(environment, j->machine->torch, &list));
+    for (size_t i = 0; i < list.count; i++) {
+        const rk_difference *d = &list.items[i];
+        bool known = !is_not_known(d);
+        j->is_known &= known;
+        j->other_key |= known;
+        if (known && !add_features(j, d))
+            add(j, d->attribute, d->before, d->after, is_fixed(d));
+    }
+    return NULL;
+}
+
 static rk_err *compare_metadata(judge *j, const json_t *metadata) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
     const char *rekindle = json_string_value(json_object_get(metadata, "rekindle"));
     const char *name_space = json_string_value(json_object_get(metadata, "namespace"));
-    RK_TRY(
-        rk_diff_toolchains(json_object_get(metadata, "toolchain"), j->machine->toolchain, &list));
+    const json_t *toolchain = json_object_get(metadata, "toolchain");
+    if (toolchain || !json_object_get(metadata, "pack")) // a pack has its versions in its key
+        RK_TRY(rk_diff_toolchains(toolchain, j->machine->toolchain, &list));
     add_differences(j, &list, false);
     if (rekindle && strcmp(rekindle, REKINDLE_VERSION) != 0)
         add(j, "rekindle", rekindle, REKINDLE_VERSION, false);
@@ -177,7 +203,7 @@ static void conclude(judge *j) {
     else if (j->other_key)
         out->use = RK_USE_NO_WARNING;
     else
-        out->use = j->machine->run ? RK_USE_YES : RK_USE_NOT_KNOWN;
+        out->use = j->is_known ? RK_USE_YES : RK_USE_NOT_KNOWN;
 }
 
 rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
@@ -189,7 +215,11 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     const json_t *environment = json_object_get(components, "environment");
     rk_digest_to_hex(&entry->key.environment, hex);
     out_verdict->mismatches = rk_out_array();
-    rk_err *err = machine->run ? compare_known(&j, environment, hex) : compare_cpu(&j, environment);
+    bool is_pack = json_string_value(json_object_get(metadata, "pack")) != NULL;
+    j.is_known = is_pack || machine->run;
+    rk_err *err = is_pack        ? compare_torch(&j, environment)
+                  : machine->run ? compare_known(&j, environment, hex)
+                                 : compare_cpu(&j, environment);
     if (!err)
         err = compare_metadata(&j, metadata);
     json_decref(components);

@@ -2,7 +2,8 @@
 //
 // Only a plugin knows its version and devices, and a bundle is examined without one. So they come
 // from the newest run in the store that recorded them. Without such a run, only the CPU and the
-// version of rekindle are known.
+// version of rekindle are known. For torch.compile's caches, this machine is what the Python of
+// PATH has.
 #pragma once
 
 #include "cli/bundle_part.h"
@@ -15,7 +16,8 @@ typedef struct rk_machine {
     json_t *components;                        // owned; of that environment, or of the CPU alone
     json_t *toolchain;                         // owned; versions of the framework; NULL: not known
     char *features;                            // owned; of this CPU, in full
-    const char *name_space;                    // borrowed from the settings
+    json_t *torch;          // owned; components for torch.compile; NULL: no torch
+    const char *name_space; // borrowed from the settings
 } rk_machine;
 void rk_machine_cleanup(rk_machine *machine);
 

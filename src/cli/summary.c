@@ -68,8 +68,34 @@ static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
                           rk_text_plural(totals->warning_count));
 }
 
+void rk_summary_add_torch(const rk_run_torch *torch, rk_buf *out) {
+    if (torch->restored == 0)
+        rk_buf_add_text(out, "no file of torch.compile's caches was in the store");
+    else
+        rk_buf_add_format(out, "%s file%s of torch.compile's caches restored",
+                          rk_text_count(torch->restored).text, rk_text_plural(torch->restored));
+    if (torch->seeded > 0)
+        rk_buf_add_format(out, ", %s taken from your own cache directory",
+                          rk_text_count(torch->seeded).text);
+    rk_buf_add_format(out, ", %s new", rk_text_count(torch->kept).text);
+    if (torch->not_kept > 0)
+        rk_buf_add_format(out, ", %s not stored", rk_text_count(torch->not_kept).text);
+    if (torch->damaged > 0)
+        rk_buf_add_format(out, ", %s pack%s damaged", rk_text_count(torch->damaged).text,
+                          rk_text_plural(torch->damaged));
+}
+
 void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk_buf *out) {
-    if (model->client_count == 0 && model->compile_count == 0) {
+    bool is_quiet = model->client_count == 0 && model->compile_count == 0;
+    if (totals->torch.starts > 0) {
+        rk_summary_add_torch(&totals->torch, out);
+        rk_buf_add_text(out, is_quiet ? "" : "; ");
+    }
+    if (is_quiet && totals->torch.starts > 0) {
+        add_warnings(totals, out);
+        return;
+    }
+    if (is_quiet) {
         if (model->process_count == 0) {
             rk_buf_add_text(out, no_plugin);
             rk_buf_add_text(out, possible_reasons);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/fail.h"
 #include "cli/summary.h"
 #include "cli/text.h"
 
@@ -16,6 +17,17 @@ static void add_nothing(const rk_run_model *model, rk_buf *out) {
         rk_summary_write_no_client(model, out);
     }
     rk_buf_add_byte(out, '.');
+}
+
+// torch.compile does not tell which files it used.
+static void add_torch(const rk_run_torch *torch, rk_buf *out) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_summary_add_torch(torch, &text);
+    const char *sentence = rk_need_text(&text);
+    rk_buf_add_byte(out, (uint8_t)(*sentence == 'n' ? 'N' : *sentence));
+    rk_buf_add_format(out, "%s.", sentence + 1);
+    if (torch->restored > 0 && torch->kept + torch->not_kept == 0)
+        rk_buf_add_text(out, " torch.compile found everything that it needed.");
 }
 
 // What the verdict counts, beside the totals.
@@ -120,6 +132,12 @@ static void add_stored(const rk_run_model *model, const rk_run_totals *t, const 
 void rk_verdict_add(const rk_run_model *model, const rk_run_totals *totals, uint64_t lost,
                     const char *explain, rk_buf *out) {
     const counts c = count(model, totals);
+    if (totals->torch.starts > 0) {
+        add_torch(&totals->torch, out);
+        if (c.requests == 0)
+            return;
+        rk_buf_add_byte(out, ' ');
+    }
     if (c.requests == 0) {
         add_nothing(model, out);
         return;

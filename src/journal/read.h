@@ -160,6 +160,17 @@ typedef struct rk_run_unwatched {
     char *reason;
 } rk_run_unwatched;
 
+// What `rekindle run` did with torch.compile's caches, summed over the starts of the run.
+typedef struct rk_run_torch {
+    uint64_t starts;                   // 0: the run did nothing with them
+    uint64_t restored, restored_bytes; // files that were there before the job, from the store
+    uint64_t seeded;                   // files copied from the user's own cache directory
+    uint64_t kept, kept_bytes;         // new files that were stored
+    uint64_t not_kept;                 // new files that could not be stored
+    uint64_t damaged;                  // packs that could not be used
+    uint64_t restore_ns, keep_ns;
+} rk_run_torch;
+
 // Results of the prefetch, summed over clients and processes.
 typedef struct rk_run_prefetch {
     uint64_t listed, loaded, claimed, wasted;
@@ -174,6 +185,7 @@ typedef struct rk_run_model {
     bool ended;                 // every process has an "end" event; false without processes
 
     rk_run_command command;
+    rk_run_torch torch;
 
     rk_run_process *processes; // by rank; the first process of a rank first
     size_t process_count;
@@ -290,6 +302,7 @@ typedef struct rk_run_totals {
     uint64_t verify_differences; // of these: the result was different
     uint64_t verify_ns;          // total time of verifications, in the background
     rk_run_prefetch preload;
+    rk_run_torch torch;
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in order of first appearance
     size_t warning_count;

@@ -374,6 +374,22 @@ static rk_err *add_prefetch(rk_run_builder *builder, const json_t *event, uint64
     return NULL;
 }
 
+static rk_err *add_torch(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_torch *sum = &builder->model->torch;
+    (void)time_ns;
+    sum->starts++;
+    sum->restored += take_uint(event, "restored");
+    sum->restored_bytes += take_uint(event, "restored_bytes");
+    sum->seeded += take_uint(event, "seeded");
+    sum->kept += take_uint(event, "kept");
+    sum->kept_bytes += take_uint(event, "kept_bytes");
+    sum->not_kept += take_uint(event, "not_kept");
+    sum->damaged += take_uint(event, "damaged");
+    sum->restore_ns += take_seconds(event, "restore_seconds");
+    sum->keep_ns += take_seconds(event, "keep_seconds");
+    return NULL;
+}
+
 static rk_err *add_end(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     (void)event;
     (void)time_ns;
@@ -407,7 +423,7 @@ static const struct {
     {"memory", add_memory},     {"warm", add_warm},
     {"steps", add_steps},       {"executed", add_executed},
     {"preload", add_prefetch},  {"unwatched", add_unwatched},
-    {"command", add_command},
+    {"command", add_command},   {"torch", add_torch},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
@@ -427,7 +443,7 @@ static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
                         RK_RUN_MAX_EVENTS);
     uint64_t time_ns = take_seconds(event, "t");
     rk_run_process *process = &model->processes[builder->process];
-    if (time_ns > process->last_ns && strcmp(name, "command") != 0)
+    if (time_ns > process->last_ns && strcmp(name, "command") != 0 && strcmp(name, "torch") != 0)
         process->last_ns = time_ns;
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)

@@ -155,6 +155,10 @@ static rk_err *apply_memory_seconds(rk_settings *settings, const char *label, co
     return rk_value_seconds(label, text, &settings->values.memory_ns);
 }
 
+static rk_err *apply_torch_compile(rk_settings *settings, const char *label, const char *text) {
+    return rk_value_bool(label, text, &settings->values.torch_compile);
+}
+
 static const struct definition {
     const char *variable;
     const char *name; // in the config file
@@ -186,6 +190,8 @@ static const struct definition {
                                  apply_wait_seconds},
     [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",
                                    apply_memory_seconds},
+    [RK_SETTING_TORCH_COMPILE] = {"REKINDLE_TORCH_COMPILE", "torch_compile", "0",
+                                  apply_torch_compile},
 };
 
 // All values of the settings that take one of a few names.

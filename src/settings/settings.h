@@ -50,6 +50,7 @@ typedef enum rk_setting_id {
     RK_SETTING_WAIT_SECONDS,
     RK_SETTING_MEMORY_SECONDS,
     RK_SETTING_VERIFY,
+    RK_SETTING_TORCH_COMPILE,
     RK_SETTING_COUNT,
 } rk_setting_id;
 
@@ -82,6 +83,7 @@ typedef struct rk_settings_values {
     uint64_t drain_ns;  // how long a process waits at exit until executables are stored
     uint64_t wait_ns;   // how long a request waits for another process or thread that compiles
     uint64_t memory_ns; // between samples of device memory; 0: no samples
+    bool torch_compile; // keep torch.compile's caches
     bool preload;       // prefetch the executables that the job's last runs used
     rk_strict strict;
     rk_warmup warmup;

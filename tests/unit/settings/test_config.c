@@ -23,6 +23,7 @@ static void defaults_are_those_of_the_contract(void **state) {
     assert_int_equal(values->wait_ns, 1800000000000);
     assert_int_equal(values->memory_ns, 60000000000);
     assert_int_equal(values->verify_ppm, 0);
+    assert_false(values->torch_compile);
     static const char *const texts[RK_SETTING_COUNT] = {
         [RK_SETTING_MODE] = "readwrite",
         [RK_SETTING_PLUGIN] = "",
@@ -43,6 +44,7 @@ static void defaults_are_those_of_the_contract(void **state) {
         [RK_SETTING_WAIT_SECONDS] = "1800",
         [RK_SETTING_MEMORY_SECONDS] = "60",
         [RK_SETTING_VERIFY] = "0",
+        [RK_SETTING_TORCH_COMPILE] = "0",
     };
     for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
         rk_setting setting = rk_settings_describe(settings, (rk_setting_id)i);

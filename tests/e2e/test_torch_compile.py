@@ -1,0 +1,331 @@
+"""torch.compile under `rekindle run`: a second start finds everything, on this machine and on another one."""
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import harness
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("this Python has no torch: tests/e2e/run torch-newest", allow_module_level=True)
+
+PROGRAM = harness.PROGRAMS / "torch_compile.py"
+MODULES = {"inductor", "aotautograd", "triton", "autotune", "pgo", "headers"}
+
+
+class Machine:
+    """A store and a folder for temporary files: starts of one machine share both."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.temporary = self.root / "tmp"
+        self.temporary.mkdir(exist_ok=True)
+        self.store = self.root / "store"
+
+    def environment(self, **variables):
+        env = harness.clean_environment()
+        env |= {
+            "REKINDLE_DIR": str(self.store),
+            "REKINDLE_TORCH_COMPILE": "1",
+            "TMPDIR": str(self.temporary),
+            "XDG_CONFIG_HOME": str(self.root / "config"),
+            "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
+            "OMP_NUM_THREADS": "1",
+        }
+        return env | {name: str(value) for name, value in variables.items()}
+
+    def command(self, *args, job="job"):
+        return [harness.REKINDLE, "run", "--job", job, "--", sys.executable, PROGRAM, *args]
+
+    def start(self, *args, job="job", status=0, **variables):
+        done = harness.run_process(self.command(*args, job=job), self.environment(**variables))
+        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
+        return done
+
+    def cli(self, *args, status=0, **variables):
+        done = harness.run_process([harness.REKINDLE, *args], self.environment(**variables))
+        assert done.returncode == status, f"{args}: {done}"
+        return done
+
+    def stats(self):
+        return json.loads(self.cli("stats", "--json").stdout)["torch_compile"]
+
+    def packs(self):
+        return sorted((self.store / "objects").glob("*/*.rkx"))
+
+    def left_behind(self):
+        return [path for path in self.temporary.glob("rekindle-*/*")]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path / "first")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A machine after one start with a size that changes, and what the start printed."""
+    first = Machine(tmp_path_factory.mktemp("trained") / "first")
+    return first, first.start("--sizes", "16", "24", "40")
+
+
+def copy_of(trained, tmp_path, name="second"):
+    """Another machine with a copy of the store."""
+    other = Machine(tmp_path / name)
+    shutil.copytree(trained[0].store, other.store)
+    return other
+
+
+def assert_warm(done, cold):
+    said, before = done.json(), cold.json()
+    assert said["results"] == before["results"]
+    assert said["fx_misses"] == 0 and said["autograd_misses"] == 0, said
+    assert said["autograd_hits"] > 0, said
+
+
+def test_first_start_keeps_what_it_compiled(trained):
+    machine, done = trained
+    said, stats = done.json(), machine.stats()
+    assert said["autograd_misses"] > 0
+    assert stats["restored"] == 0 and stats["new"] > 0 and stats["not_stored"] == 0
+    assert said["environment"]["TORCHINDUCTOR_CACHE_DIR"].startswith(str(machine.temporary))
+    assert said["environment"]["TRITON_CACHE_DIR"] == said["environment"]["TORCHINDUCTOR_CACHE_DIR"] + "/triton"
+    assert said["environment"]["TORCH_COMPILE_JOB_ID"] == "job"
+    assert machine.left_behind() == []
+    assert f"{stats['new']} new" in done.stderr
+
+
+def test_second_start_is_warm_at_another_path(trained, tmp_path):
+    second = copy_of(trained, tmp_path)
+    done = second.start("--sizes", "16", "24", "40")
+    assert_warm(done, trained[1])
+    stats = second.stats()
+    assert stats["restored"] > 0 and stats["new"] == 0, stats
+    assert "torch.compile found everything" in second.cli("stats").stdout
+
+
+def test_second_machine_recompiles_nothing_for_a_dynamic_shape(trained, tmp_path):
+    """The first start compiled for one size, then for any size. The second knows that the size changes."""
+    second = copy_of(trained, tmp_path)
+    done = second.start("--sizes", "16", "24", "40")
+    assert trained[1].json()["frames"] == 2
+    assert done.json()["frames"] == 1, done.json()
+
+
+def test_what_is_in_the_store_is_known_to_its_commands(trained):
+    machine, _ = trained
+    entries = json.loads(machine.cli("ls", "--json", "--all").stdout)["entries"]
+    assert {entry["platform"] for entry in entries} == {"torch.compile"}
+    machine.cli("fsck")
+    machine.cli("gc", "--dry-run")
+
+
+def test_user_variables_are_respected(machine, tmp_path):
+    own = tmp_path / "own"
+    done = machine.start(TORCHINDUCTOR_CACHE_DIR=own)
+    assert done.json()["environment"] == {
+        "TORCHINDUCTOR_CACHE_DIR": str(own), "TRITON_CACHE_DIR": None, "TORCH_COMPILE_JOB_ID": None,
+    }  # fmt: skip
+    assert machine.packs() == [] and any(own.iterdir())
+    done = machine.start(TORCH_COMPILE_JOB_ID="mine", TRITON_CACHE_DIR=tmp_path / "triton")
+    assert done.json()["environment"]["TORCH_COMPILE_JOB_ID"] == "mine"
+    assert done.json()["environment"]["TRITON_CACHE_DIR"] == str(tmp_path / "triton")
+
+
+def test_own_warm_directory_is_taken(machine):
+    name = machine.environment().get("LOGNAME") or machine.environment().get("USER") or "root"
+    own = machine.temporary / f"torchinductor_{name}"
+    bare = harness.run_process([sys.executable, PROGRAM], machine.environment(TORCHINDUCTOR_CACHE_DIR=own))
+    assert bare.returncode == 0 and bare.json()["autograd_misses"] > 0
+    done = machine.start(LOGNAME=name)
+    assert_warm(done, bare)
+    assert machine.stats()["seeded"] > 0
+
+
+def test_modes(trained, tmp_path):
+    second = copy_of(trained, tmp_path)
+    before = second.packs()
+    assert_warm(second.start("--sizes", "16", "24", "40", REKINDLE_MODE="readonly"), trained[1])
+    assert second.start("--sizes", "16", REKINDLE_MODE="off").json()["environment"]["TORCHINDUCTOR_CACHE_DIR"] is None
+    assert second.packs() == before
+    refreshed = second.start("--sizes", "16", "24", "40", REKINDLE_MODE="refresh").json()
+    assert refreshed["autograd_misses"] > 0
+    assert_warm(second.start("--sizes", "16", "24", "40"), trained[1])
+
+
+def test_starts_at_the_same_time(machine):
+    env = machine.environment()
+    both = [
+        subprocess.Popen(
+            [str(word) for word in machine.command("--sizes", size, "--sleep", "1")], env=env, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for size in ("16", "17")
+    ]  # fmt: skip
+    said = [process.communicate(timeout=harness.CHILD_TIMEOUT_S) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    directories = {
+        json.loads(out.splitlines()[-1])["environment"]["TORCHINDUCTOR_CACHE_DIR"] for out, _ in said
+    }
+    assert len(directories) == 1
+    assert machine.left_behind() == []
+    for size in ("16", "17"):
+        assert machine.start("--sizes", size).json()["fx_misses"] == 0
+
+
+def wait_for(process, text):
+    for line in process.stdout:
+        if text in line:
+            return
+    raise AssertionError(process.stderr.read())
+
+
+def start_and_wait(machine):
+    process = subprocess.Popen(
+        [str(word) for word in machine.command("--sleep", "600")], env=machine.environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    wait_for(process, "compiled")
+    return process
+
+
+def test_killed_job_keeps_what_was_complete(machine):
+    process = start_and_wait(machine)
+    time.sleep(6)  # files of the last five seconds might be incomplete
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert machine.stats()["new"] > 0
+    assert machine.start().json()["fx_misses"] == 0
+
+
+def test_killed_rekindle_leaves_nothing_for_good(machine):
+    process = start_and_wait(machine)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert len(machine.left_behind()) > 0
+    done = machine.start()
+    assert done.json()["results"] and machine.stats()["restored"] == 0
+    assert machine.left_behind() == []
+    assert machine.start().json()["fx_misses"] == 0
+
+
+def test_damaged_pack_costs_only_compilations(trained, tmp_path):
+    second = copy_of(trained, tmp_path)
+    for path in second.packs():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    done = second.start("--sizes", "16", "24", "40")
+    assert done.json()["results"] == trained[1].json()["results"]
+    assert done.stderr.count("torch.compile:") == 1 and "damaged" in done.stderr
+    assert_warm(second.start("--sizes", "16", "24", "40"), trained[1])
+
+
+def test_store_that_cannot_be_written(machine):
+    machine.store.write_text("a file")
+    done = machine.start()
+    assert done.json()["results"]
+
+
+def export(machine, tmp_path, *args):
+    path = tmp_path / "job.rkb"
+    said = json.loads(machine.cli("bundle", "export", "--json", "-o", path, *args).stdout)
+    return path, {module["name"] for module in said["modules"]}
+
+
+def test_bundle_takes_the_caches_along(trained, tmp_path):
+    path, modules = export(trained[0], tmp_path)
+    assert modules <= MODULES and {"inductor", "aotautograd", "pgo"} <= modules
+    other = Machine(tmp_path / "other")
+    key = {"XDG_CONFIG_HOME": trained[0].root / "config"}
+    shown = json.loads(other.cli("bundle", "inspect", "--json", "--for-this-machine", path, **key).stdout)
+    assert shown["usable"] is True and shown["mismatches"] == []
+    assert all(module["items"] > 0 and module["bytes"] > 0 for module in shown["modules"])
+    other.cli("bundle", "import", path, status=1)  # signed by another user's key
+    assert not other.store.exists()
+    said = json.loads(other.cli("bundle", "import", "--json", path, **key).stdout)
+    assert said["imported"]["packs"] == len(shown["packs"])
+    assert_warm(other.start("--sizes", "16", "24", "40"), trained[1])
+    again = json.loads(other.cli("bundle", "import", "--json", path, **key).stdout)
+    assert again["imported"]["packs"] == 0 and again["present"]["packs"] > 0
+
+
+@pytest.mark.parametrize("module", ["inductor", "aotautograd", "pgo"])
+def test_each_module_alone(trained, tmp_path, module):
+    path, modules = export(trained[0], tmp_path, "--module", module)
+    assert modules == {module}
+    other = Machine(tmp_path / "other")
+    other.cli("bundle", "import", path, XDG_CONFIG_HOME=trained[0].root / "config")
+    done = other.start("--sizes", "16", "24", "40")
+    said = done.json()
+    assert said["results"] == trained[1].json()["results"]
+    if module == "pgo":
+        assert said["frames"] == 1
+    else:
+        assert said["frames"] == 2
+    if module == "aotautograd":
+        assert other.stats()["restored"] > 0
+    if module == "inductor":
+        assert said["fx_hits"] > 0 and said["fx_misses"] == 0, said
+
+
+def test_bundle_of_another_cpu_is_refused(trained, tmp_path):
+    """The compiler counts too: a machine without one cannot use the kernels."""
+    path, _ = export(trained[0], tmp_path)
+    other = Machine(tmp_path / "other")
+    other.root.mkdir(exist_ok=True)
+    key = {"XDG_CONFIG_HOME": trained[0].root / "config"}
+    done = other.cli("bundle", "import", path, status=1, CXX="no-such-compiler", **key)
+    assert "compiler.cxx" in done.stderr and "blocks" in done.stderr
+    assert not other.store.exists()
+
+
+SAVE_OR_LOAD = """
+import json, sys, runpy
+import rekindle.torch_compile
+from pathlib import Path
+if sys.argv[1] == "load":
+    print("loaded", rekindle.torch_compile.load(Path(sys.argv[2]).read_bytes())["files"])
+path, action = Path(sys.argv[2]), sys.argv[1]
+sys.argv = ["torch_compile.py"]
+runpy.run_path(PROGRAM, run_name="__main__")
+if action == "save":
+    artifacts, info = rekindle.torch_compile.save()
+    path.write_bytes(artifacts)
+    print(json.dumps({"modules": [module["name"] for module in info["modules"]]}))
+"""
+
+
+def save_or_load(machine, action, path, directory):
+    env = machine.environment(TORCHINDUCTOR_CACHE_DIR=directory, PYTHONPATH=harness.ROOT / "python")
+    env["PATH"] = f"{harness.REKINDLE.parent}:{env['PATH']}"
+    script = SAVE_OR_LOAD.replace("PROGRAM", repr(str(PROGRAM)))
+    done = harness.run_process([sys.executable, "-c", script, action, path], env)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_save_and_load_from_python(machine, tmp_path):
+    path = tmp_path / "caches.rkb"
+    saved = save_or_load(machine, "save", path, tmp_path / "one")
+    assert {"inductor", "aotautograd"} <= set(saved.json()["modules"])
+    loaded = save_or_load(machine, "load", path, tmp_path / "two")
+    assert int(loaded.stdout.split()[1]) > 0
+    said = loaded.json()
+    assert said["fx_misses"] == 0 and said["autograd_misses"] == 0 and said["autograd_hits"] > 0
+
+
+def test_job_without_torch_pays_nothing(machine):
+    command = [harness.REKINDLE, "run", "--", "/usr/bin/env"]
+    done = harness.run_process(command, machine.environment())
+    assert done.returncode == 0
+    assert "TORCHINDUCTOR_CACHE_DIR" not in done.stdout and machine.left_behind() == []

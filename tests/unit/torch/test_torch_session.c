@@ -1,0 +1,331 @@
+// What a start of a job restores, and what it keeps.
+#include "sessions.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+static int set_up(void **state) {
+    static scene s;
+    s = (scene){0};
+    scene_begin(&s);
+    *state = &s;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    scene_end(*state);
+    return 0;
+}
+
+// A first start that made three files.
+static void first(scene *s) {
+    RK_AUTO(rk_torch_session) one = {0};
+    scene_start(s, &one);
+    assert_int_equal(one.counts.restored, 0);
+    scene_put(&one, "fxgraph/ab/fab/entry", "graph");
+    scene_put(&one, "q5/kernel.py", "code");
+    scene_put(&one, "dynamo/code_state_train.pkl", "sizes");
+    scene_put(&one, "locks/kernel.lock", "");
+    scene_stop(&one);
+    assert_int_equal(one.counts.kept, 3);
+    assert_int_equal(one.counts.not_kept, 0);
+}
+
+static void files_are_restored(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) two = {0};
+    first(s);
+    scene_start(s, &two);
+    assert_int_equal(two.counts.restored, 3);
+    assert_int_equal(two.counts.restored_bytes, 5 + 4 + 5);
+    scene_expect(&two, "fxgraph/ab/fab/entry", "graph");
+    scene_expect(&two, "q5/kernel.py", "code");
+    scene_expect(&two, "dynamo/code_state_train.pkl", "sizes");
+    scene_expect(&two, "locks/kernel.lock", NULL);
+    scene_stop(&two);
+    assert_int_equal(two.counts.kept, 0);
+}
+
+static void stat_file(const rk_torch_session *session, const char *name, struct stat *out) {
+    char path[2048];
+    (void)snprintf(path, sizeof path, "%s/%s", session->directory.path, name);
+    assert_int_equal(stat(path, out), 0);
+}
+
+static void times_and_permissions_are_kept(void **state) {
+    scene *s = *state;
+    struct stat before, after;
+    char path[2048];
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        scene_start(s, &one);
+        scene_put(&one, "q5/run", "program");
+        scene_put(&one, "q5/text", "text");
+        scene_age(&one, "q5/run", 1000);
+        (void)snprintf(path, sizeof path, "%s/q5/run", one.directory.path);
+        assert_int_equal(chmod(path, 0755), 0);
+        stat_file(&one, "q5/run", &before);
+        scene_stop(&one);
+    }
+    RK_AUTO(rk_torch_session) two = {0};
+    scene_start(s, &two);
+    stat_file(&two, "q5/run", &after);
+    assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
+    assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+    assert_int_equal(after.st_mode & 07777, 0700);
+    stat_file(&two, "q5/text", &after);
+    assert_int_equal(after.st_mode & 07777, 0600);
+}
+
+static void a_changed_file_replaces_the_old_one(void **state) {
+    scene *s = *state;
+    first(s);
+    for (int i = 0; i < 3; i++) {
+        RK_AUTO(rk_torch_session) next = {0};
+        char text[32];
+        (void)snprintf(text, sizeof text, "sizes %d", i);
+        scene_start(s, &next);
+        scene_put(&next, "dynamo/code_state_train.pkl", text);
+        scene_stop(&next);
+        assert_int_equal(next.counts.kept, 1);
+        assert_int_equal(scene_packs(s), 2); // inductor, pgo
+    }
+    RK_AUTO(rk_torch_session) last = {0};
+    scene_start(s, &last);
+    scene_expect(&last, "dynamo/code_state_train.pkl", "sizes 2");
+    assert_int_equal(last.counts.restored, 3);
+}
+
+static void a_touched_file_is_not_new(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) two = {0};
+    first(s);
+    scene_start(s, &two);
+    scene_age(&two, "q5/kernel.py", 5);
+    scene_stop(&two);
+    assert_int_equal(two.counts.kept, 0);
+}
+
+static void other_machines_and_jobs_are_apart(void **state) {
+    scene *s = *state;
+    first(s);
+    char *path = NULL;
+    for (unsigned i = 0; i < 3; i++) {
+        RK_AUTO(rk_torch_session) one = {0};
+        s->environment = i % 2;
+        s->job = i == 2 ? "other" : "train";
+        scene_start(s, &one);
+        assert_int_equal(one.counts.restored, i == 0 ? 3 : 0);
+        if (path)
+            assert_string_not_equal(path, one.directory.path);
+        free(path);
+        path = strdup(one.directory.path);
+        scene_stop(&one);
+    }
+    free(path);
+}
+
+static void starts_at_the_same_time_keep_both(void **state) {
+    scene *s = *state;
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        RK_AUTO(rk_torch_session) two = {0};
+        scene_start(s, &one);
+        scene_start(s, &two);
+        assert_string_equal(one.directory.path, two.directory.path);
+        scene_put(&one, "q5/of_one", "1");
+        scene_put(&two, "q5/of_two", "2");
+        scene_age(&one, "q5/of_one", 60);
+        scene_stop(&one); // a file of the last seconds may still be written
+        assert_int_equal(one.counts.kept, 1);
+        rk_torch_session_cleanup(&one); // as its process does when it ends
+        scene_expect(&two, "q5/of_one", "1");
+        scene_stop(&two);
+    }
+    RK_AUTO(rk_torch_session) next = {0};
+    scene_start(s, &next);
+    scene_expect(&next, "q5/of_one", "1");
+    scene_expect(&next, "q5/of_two", "2");
+}
+
+static void a_killed_job_keeps_what_is_complete(void **state) {
+    scene *s = *state;
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        scene_start(s, &one);
+        scene_put(&one, "q5/old.py", "old");
+        scene_age(&one, "q5/old.py", 60);
+        scene_put(&one, "q5/young.py", "half");
+        scene_put(&one, "q5/cut.so", "\177ELF");
+        scene_age(&one, "q5/cut.so", 60);
+        rk_expect_ok(rk_torch_session_end(&one, true, true));
+        assert_int_equal(one.counts.kept, 1);
+    }
+    RK_AUTO(rk_torch_session) next = {0};
+    scene_start(s, &next);
+    scene_expect(&next, "q5/old.py", "old");
+    scene_expect(&next, "q5/young.py", NULL);
+    scene_expect(&next, "q5/cut.so", NULL);
+}
+
+static void nothing_is_kept_if_it_may_not(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) one = {0};
+    scene_start(s, &one);
+    scene_put(&one, "q5/kernel.py", "code");
+    rk_expect_ok(rk_torch_session_end(&one, false, false));
+    assert_int_equal(scene_packs(s), 0);
+}
+
+static void refresh_begins_empty_and_replaces(void **state) {
+    scene *s = *state;
+    first(s);
+    {
+        RK_AUTO(rk_torch_session) two = {0};
+        s->refreshes = true;
+        scene_start(s, &two);
+        scene_expect(&two, "q5/kernel.py", NULL);
+        scene_put(&two, "q5/newer.py", "newer");
+        scene_stop(&two);
+        s->refreshes = false;
+    }
+    RK_AUTO(rk_torch_session) next = {0};
+    scene_start(s, &next);
+    scene_expect(&next, "q5/newer.py", "newer");
+    scene_expect(&next, "q5/kernel.py", NULL);
+    scene_expect(&next, "dynamo/code_state_train.pkl", "sizes"); // of another module
+}
+
+static void put_seed(const scene *s, const char *name, mode_t mode) {
+    char path[2048], folder[1024];
+    (void)snprintf(folder, sizeof folder, "%s/own", s->root);
+    (void)snprintf(path, sizeof path, "%s/own/%s", s->root, name);
+    rk_expect_ok(rk_fs_make_dirs(folder, 0700));
+    assert_int_equal(chmod(folder, mode), 0);
+    rk_expect_ok(rk_fs_publish(path, "seed", 4, 0600));
+}
+
+static void the_users_own_directory_is_taken(void **state) {
+    scene *s = *state;
+    char own[1024];
+    (void)snprintf(own, sizeof own, "%s/own", s->root);
+    s->seed = own;
+    put_seed(s, "kernel.py", 0755);
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        scene_start(s, &one);
+        assert_int_equal(one.counts.seeded, 1);
+        scene_expect(&one, "kernel.py", "seed");
+        scene_stop(&one);
+        assert_int_equal(one.counts.kept, 1);
+    }
+    put_seed(s, "later.py", 0755); // the job has packs now
+    RK_AUTO(rk_torch_session) two = {0};
+    scene_start(s, &two);
+    assert_int_equal(two.counts.seeded, 0);
+    assert_int_equal(two.counts.restored, 1);
+}
+
+static void a_directory_that_others_can_write_is_not_taken(void **state) {
+    scene *s = *state;
+    char own[1024];
+    RK_AUTO(rk_torch_session) one = {0};
+    (void)snprintf(own, sizeof own, "%s/own", s->root);
+    s->seed = own;
+    put_seed(s, "kernel.py", 0777);
+    scene_start(s, &one);
+    assert_int_equal(one.counts.seeded, 0);
+}
+
+// A file that looks like a whole library.
+static void put_library(const rk_torch_session *session, const char *name) {
+    const Elf64_Ehdr head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3}};
+    char path[2048];
+    scene_put(session, name, "");
+    (void)snprintf(path, sizeof path, "%s/%s", session->directory.path, name);
+    rk_expect_ok(rk_fs_publish(path, &head, sizeof head, 0755));
+}
+
+static void put_header(const scene *s, const char *machine, const char *name, const char *text) {
+    char path[2048], folder[1024];
+    (void)snprintf(folder, sizeof folder, "%s/%s/precompiled_headers", s->root, machine);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    rk_expect_ok(rk_fs_make_dirs(folder, 0755));
+    rk_expect_ok(rk_fs_publish(path, text, strlen(text), 0644));
+    uint64_t then_s = rk_realtime_ns() / 1000000000 - 60;
+    const struct timespec times[2] = {{.tv_sec = (time_t)then_s}, {.tv_sec = (time_t)then_s}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+// They lie in the user's own directory, and are written there on another machine.
+static void precompiled_headers_are_kept(void **state) {
+    scene *s = *state;
+    char first_own[1024], second_own[1024], path[2048];
+    RK_AUTO(rk_buf) data = {0};
+    (void)snprintf(first_own, sizeof first_own, "%s/one", s->root);
+    (void)snprintf(second_own, sizeof second_own, "%s/two", s->root);
+    put_header(s, "one", "cabc.h.gch", "header");
+    put_header(s, "one", "other.txt", "text");
+    for (int kernels = 0; kernels < 2; kernels++) {
+        RK_AUTO(rk_torch_session) one = {0};
+        s->seed = first_own;
+        scene_start(s, &one);
+        scene_put(&one, "q5/code.py", "code");
+        if (kernels)
+            put_library(&one, "q5/kernel.so");
+        scene_stop(&one);
+        assert_int_equal(one.counts.kept, kernels ? 2 : 1); // headers belong to kernels
+    }
+    RK_AUTO(rk_torch_session) two = {0};
+    s->seed = second_own;
+    scene_start(s, &two);
+    (void)snprintf(path, sizeof path, "%s/precompiled_headers/cabc.h.gch", second_own);
+    rk_expect_ok(rk_fs_read(path, 100, &data));
+    assert_string_equal(rk_buf_text(&data), "header");
+    scene_stop(&two);
+    assert_int_equal(two.counts.kept, 0);
+}
+
+// Links are not followed, and other kinds of files are ignored.
+static void strange_files_are_ignored(void **state) {
+    scene *s = *state;
+    char path[2048];
+    RK_AUTO(rk_torch_session) one = {0};
+    scene_start(s, &one);
+    scene_put(&one, "q5/kernel.py", "code");
+    (void)snprintf(path, sizeof path, "%s/q5/link.py", one.directory.path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    (void)snprintf(path, sizeof path, "%s/q5/pipe", one.directory.path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    (void)snprintf(path, sizeof path, "%s/elsewhere", one.directory.path);
+    assert_int_equal(symlink("/etc", path), 0);
+    scene_stop(&one);
+    assert_int_equal(one.counts.kept, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(files_are_restored),
+        TEST(times_and_permissions_are_kept),
+        TEST(a_changed_file_replaces_the_old_one),
+        TEST(a_touched_file_is_not_new),
+        TEST(other_machines_and_jobs_are_apart),
+        TEST(starts_at_the_same_time_keep_both),
+        TEST(a_killed_job_keeps_what_is_complete),
+        TEST(nothing_is_kept_if_it_may_not),
+        TEST(refresh_begins_empty_and_replaces),
+        TEST(the_users_own_directory_is_taken),
+        TEST(a_directory_that_others_can_write_is_not_taken),
+        TEST(strange_files_are_ignored),
+        TEST(precompiled_headers_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
