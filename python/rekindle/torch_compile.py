@@ -40,10 +40,8 @@ def _ask(folder, *arguments):
     """What `rekindle bundle ARGUMENTS --json` says, with a store of its own in `folder`."""
     unwanted = ("LD_PRELOAD", "REKINDLE_DIR", "REKINDLE_MODE", "REKINDLE_NAMESPACE", "REKINDLE_MAX_SIZE")
     env = {name: value for name, value in os.environ.items() if name not in unwanted}
-    # The command finds torch through the first Python of PATH.
-    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', os.defpath)}"
     env["REKINDLE_DIR"] = str(Path(folder) / "store")
-    command = [_command(), "bundle", *map(str, arguments), "--json"]
+    command = [_command(), "bundle", *map(str, arguments), "--python", sys.executable, "--json"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip() or f"{command} ended with status {done.returncode}")

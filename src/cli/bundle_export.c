@@ -443,7 +443,8 @@ static rk_err *pack(packer *p, const rk_settings *settings,
 rk_err *rk_bundle_export(const rk_settings *settings, const rk_bundle_export_request *request) {
     RK_AUTO_STORE store = NULL;
     if (request->directory)
-        RK_TRY(rk_bundle_directory_store(settings, request->directory, request->wish.job));
+        RK_TRY(rk_bundle_directory_store(settings, request->directory, request->wish.job,
+                                         request->python));
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (!store)
         return rk_error(RK_NOT_FOUND, "there is nothing to export: %s does not exist",

@@ -278,6 +278,7 @@ static rk_err *import(importer *s) {
     RK_AUTO_STORE store = NULL;
     RK_TRY(rk_bundle_keys_read(s->settings, s->request->trust, &s->keys));
     RK_TRY(rk_place_open_store(s->settings, true, &store));
+    s->machine.python_asked = s->request->python;
     RK_TRY(rk_machine_read(s->settings, store, &s->machine));
     RK_TRY(refusal(s->request->file, validate(s, store)));
     if (s->request->is_unsigned)

@@ -58,7 +58,7 @@ static void count_use(inspection *s, json_t *one, rk_bundle_use use, const char 
 }
 
 static const char *why_unknown(const inspection *s) {
-    return s->machine.torch ? "" : "the Python of PATH has no torch to compare with";
+    return s->machine.torch ? "" : "no torch was found to compare with: --python names its Python";
 }
 
 // An entry that cannot be read is not used; the other ones are examined nevertheless.
@@ -395,6 +395,7 @@ static rk_err *read_machine(inspection *s, const rk_settings *settings) {
     if (!s->request->for_this_machine)
         return NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
+    s->machine.python_asked = s->request->python;
     return rk_machine_read(settings, store, &s->machine);
 }
 

@@ -194,10 +194,21 @@ static char *explain(const json_t *mismatches) {
     return rk_need(rk_strdup(rk_need_text(&text)));
 }
 
-static void conclude(judge *j) {
+// Says which Python was compared: another one may have the right torch.
+static char *add_python(char *why, const char *python) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "%s (compared with the torch of %s; --python names another Python)",
+                      why, python);
+    rk_free(why);
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+static void conclude(judge *j, bool is_pack) {
     rk_bundle_verdict *out = j->out;
     out->differs = json_array_size(out->mismatches) > 0;
     out->why = explain(out->mismatches);
+    if (is_pack && out->differs && j->machine->torch)
+        out->why = add_python(out->why, j->machine->python);
     if (j->blocks)
         out->use = RK_USE_NO;
     else if (j->other_key)
@@ -225,6 +236,6 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     json_decref(components);
     json_decref(metadata);
     if (!err)
-        conclude(&j);
+        conclude(&j, is_pack);
     return err;
 }

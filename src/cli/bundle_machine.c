@@ -14,6 +14,7 @@ enum { RUNS_TRIED = 32, ENTRIES_TRIED = 64 };
 void rk_machine_cleanup(rk_machine *machine) {
     rk_free(machine->run);
     rk_free(machine->features);
+    rk_free(machine->python);
     json_decref(machine->components);
     json_decref(machine->toolchain);
     json_decref(machine->torch);
@@ -97,7 +98,7 @@ static rk_err *read_torch(rk_machine *out) {
     RK_AUTO(rk_torch_install) install = {0};
     RK_AUTO(rk_components) list = {0};
     const rk_torch_variables variables = {.cxx = getenv("CXX"), .path = getenv("PATH")};
-    if (!rk_command_torch_find_default(&install))
+    if (!rk_command_torch_find(out->python_asked, &install, &out->python))
         return NULL;
     RK_TRY(rk_torch_environment_read(&install, &variables, &list));
     out->torch = components_json(&list);

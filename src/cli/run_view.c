@@ -74,8 +74,10 @@ static json_t *torch_json(const rk_run_torch *torch) {
     rk_out_set(object, "starts", rk_out_uint(torch->starts));
     rk_out_set(object, "restored", rk_out_uint(torch->restored));
     rk_out_set(object, "restored_bytes", rk_out_uint(torch->restored_bytes));
-    rk_out_set(object, "seeded", rk_out_uint(torch->seeded));
-    rk_out_set(object, "new", rk_out_uint(torch->kept + torch->not_kept));
+    rk_out_set(object, "present", rk_out_uint(torch->present));
+    rk_out_set(object, "not_restored", rk_out_uint(torch->not_restored));
+    rk_out_set(object, "made", rk_out_uint(torch->made));
+    rk_out_set(object, "new", rk_out_uint(torch->kept));
     rk_out_set(object, "new_bytes", rk_out_uint(torch->kept_bytes));
     rk_out_set(object, "not_stored", rk_out_uint(torch->not_kept));
     rk_out_set(object, "damaged", rk_out_uint(torch->damaged));
@@ -162,6 +164,7 @@ json_t *rk_run_json(const rk_run_summary *summary) {
     rk_out_set(object, "state", rk_out_string(rk_run_state_text(rk_run_state_of(run))));
     rk_out_set(object, "ends_not_known", rk_out_uint(rk_run_count_unknown_ends(run)));
     rk_out_set(object, "incomplete_journals", rk_out_uint(rk_run_count_incomplete(run)));
+    rk_out_set(object, "torch_compile_why", rk_out_string(run->torch_why));
     add_command(object, &run->command);
     return object;
 }

@@ -69,17 +69,18 @@ static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
 }
 
 void rk_summary_add_torch(const rk_run_torch *torch, rk_buf *out) {
-    if (torch->restored == 0)
+    if (torch->restored + torch->present + torch->not_restored == 0)
         rk_buf_add_text(out, "no file of torch.compile's caches was in the store");
     else
         rk_buf_add_format(out, "%s file%s of torch.compile's caches restored",
                           rk_text_count(torch->restored).text, rk_text_plural(torch->restored));
-    if (torch->seeded > 0)
-        rk_buf_add_format(out, ", %s taken from your own cache directory",
-                          rk_text_count(torch->seeded).text);
-    rk_buf_add_format(out, ", %s new", rk_text_count(torch->kept).text);
-    if (torch->not_kept > 0)
-        rk_buf_add_format(out, ", %s not stored", rk_text_count(torch->not_kept).text);
+    add_if_any(out, torch->present, "already there");
+    add_if_any(out, torch->not_restored, "not restored");
+    if (torch->kept + torch->not_kept == 0 && torch->made > 0)
+        rk_buf_add_format(out, ", %s new and not stored", rk_text_count(torch->made).text);
+    else
+        rk_buf_add_format(out, ", %s new", rk_text_count(torch->kept).text);
+    add_if_any(out, torch->not_kept, "not stored");
     if (torch->damaged > 0)
         rk_buf_add_format(out, ", %s pack%s damaged", rk_text_count(torch->damaged).text,
                           rk_text_plural(torch->damaged));

@@ -29,17 +29,28 @@ static void add_command(const rk_run_command *command, rk_buf *out) {
     rk_buf_add_byte(out, '\n');
 }
 
-static void add_torch(const rk_run_torch *torch, rk_buf *out) {
+static void add_counts(const rk_run_torch *torch, rk_json *json) {
+    rk_json_member_uint(json, "restored", torch->restored);
+    rk_json_member_uint(json, "restored_bytes", torch->restored_bytes);
+    rk_json_member_uint(json, "present", torch->present);
+    rk_json_member_uint(json, "not_restored", torch->not_restored);
+    rk_json_member_uint(json, "made", torch->made);
+    rk_json_member_uint(json, "kept", torch->kept);
+    rk_json_member_uint(json, "kept_bytes", torch->kept_bytes);
+    rk_json_member_uint(json, "not_kept", torch->not_kept);
+    rk_json_member_uint(json, "damaged", torch->damaged);
+    rk_json_member_seconds(json, "restore_seconds", torch->restore_ns);
+    rk_json_member_seconds(json, "keep_seconds", torch->keep_ns);
+}
+
+static void add_torch(const rk_run_torch_note *note, rk_buf *out) {
     rk_json json = begin_line("torch", out);
-    rk_json_member_uint(&json, "restored", torch->restored);
-    rk_json_member_uint(&json, "restored_bytes", torch->restored_bytes);
-    rk_json_member_uint(&json, "seeded", torch->seeded);
-    rk_json_member_uint(&json, "kept", torch->kept);
-    rk_json_member_uint(&json, "kept_bytes", torch->kept_bytes);
-    rk_json_member_uint(&json, "not_kept", torch->not_kept);
-    rk_json_member_uint(&json, "damaged", torch->damaged);
-    rk_json_member_seconds(&json, "restore_seconds", torch->restore_ns);
-    rk_json_member_seconds(&json, "keep_seconds", torch->keep_ns);
+    if (note->torch)
+        add_counts(note->torch, &json);
+    if (note->why)
+        rk_json_member_string(&json, "why", note->why);
+    if (note->warning)
+        rk_json_member_string(&json, "warning", note->warning);
     rk_json_end_object(&json);
     rk_buf_add_byte(out, '\n');
 }
@@ -97,10 +108,10 @@ static rk_err *make_journal(const rk_journal_start *start) {
     return NULL;
 }
 
-rk_err *rk_run_add_torch(const rk_journal_start *start, const rk_run_torch *torch) {
+rk_err *rk_run_add_torch(const rk_journal_start *start, const rk_run_torch_note *note) {
     RK_AUTO(rk_buf) line = {0};
     bool added = false;
-    add_torch(torch, &line);
+    add_torch(note, &line);
     RK_TRY(rk_buf_status(&line));
     rk_err *err = append(start->store_directory, start->run, rk_buf_span(&line), &added);
     if (rk_err_code(err) == RK_NOT_FOUND) {

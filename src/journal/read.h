@@ -163,11 +163,13 @@ typedef struct rk_run_unwatched {
 // What `rekindle run` did with torch.compile's caches, summed over the starts of the run.
 typedef struct rk_run_torch {
     uint64_t starts;                   // 0: the run did nothing with them
-    uint64_t restored, restored_bytes; // files that were there before the job, from the store
-    uint64_t seeded;                   // files copied from the user's own cache directory
-    uint64_t kept, kept_bytes;         // new files that were stored
-    uint64_t not_kept;                 // new files that could not be stored
-    uint64_t damaged;                  // packs that could not be used
+    uint64_t restored, restored_bytes; // files of the store that were written before the job
+    uint64_t present;                  // files of the store that the directory had already
+    uint64_t not_restored;             // files of the store that could not be written
+    uint64_t made; // files that the job made; of starts that share a directory, the most
+    uint64_t kept, kept_bytes; // new files that were stored
+    uint64_t not_kept;         // new files that could not be stored
+    uint64_t damaged;          // packs that could not be used
     uint64_t restore_ns, keep_ns;
 } rk_run_torch;
 
@@ -186,6 +188,7 @@ typedef struct rk_run_model {
 
     rk_run_command command;
     rk_run_torch torch;
+    char *torch_why; // why torch.compile's caches were left alone; NULL: not said
 
     rk_run_process *processes; // by rank; the first process of a rank first
     size_t process_count;

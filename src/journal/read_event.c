@@ -335,7 +335,8 @@ static rk_err *add_memory(rk_run_builder *builder, const json_t *event, uint64_t
     return take_json(event, "attributes", JSON_OBJECT, &memory->attributes_json);
 }
 
-static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+static rk_err *add_message(rk_run_builder *builder, const json_t *event, const char *key,
+                           uint64_t time_ns) {
     rk_run_model *model = builder->model;
     void *items = rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
                               sizeof *model->warnings);
@@ -345,7 +346,11 @@ static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_
     rk_run_warning *warning = &model->warnings[model->warning_count++];
     warning->process = builder->process;
     warning->time_ns = time_ns;
-    return take_text(event, "message", &warning->message);
+    return take_text(event, key, &warning->message);
+}
+
+static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    return add_message(builder, event, "message", time_ns);
 }
 
 static rk_err *add_unwatched(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
@@ -376,11 +381,17 @@ static rk_err *add_prefetch(rk_run_builder *builder, const json_t *event, uint64
 
 static rk_err *add_torch(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
     rk_run_torch *sum = &builder->model->torch;
-    (void)time_ns;
+    if (json_object_get(event, "warning"))
+        RK_TRY(add_message(builder, event, "warning", time_ns));
+    if (!json_object_get(event, "restored"))
+        return take_text_once(event, "why", &builder->model->torch_why);
     sum->starts++;
     sum->restored += take_uint(event, "restored");
     sum->restored_bytes += take_uint(event, "restored_bytes");
-    sum->seeded += take_uint(event, "seeded");
+    sum->present += take_uint(event, "present");
+    sum->not_restored += take_uint(event, "not_restored");
+    uint64_t made = take_uint(event, "made");
+    sum->made = made > sum->made ? made : sum->made;
     sum->kept += take_uint(event, "kept");
     sum->kept_bytes += take_uint(event, "kept_bytes");
     sum->not_kept += take_uint(event, "not_kept");

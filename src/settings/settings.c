@@ -156,7 +156,13 @@ static rk_err *apply_memory_seconds(rk_settings *settings, const char *label, co
 }
 
 static rk_err *apply_torch_compile(rk_settings *settings, const char *label, const char *text) {
-    return rk_value_bool(label, text, &settings->values.torch_compile);
+    settings->values.torch_sizes = strcmp(text, "pgo") == 0;
+    settings->values.torch_compile = settings->values.torch_sizes;
+    if (settings->values.torch_sizes)
+        return NULL;
+    rk_err *err = rk_value_bool(label, text, &settings->values.torch_compile);
+    rk_err_free(err);
+    return err ? rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\"; use 1, 0 or pgo", label, text) : NULL;
 }
 
 static const struct definition {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -12,18 +13,38 @@
 
 enum { CHUNK_BYTES = 64 << 10, MOST_BYTES = 32 << 20, SHOWN_DIGITS = 12 };
 
+// Programs that call the compiler of the same name, and do not change what it makes.
+static bool is_wrapper(const char *path, size_t len) {
+    static const char *const names[] = {"ccache", "distcc", "sccache", "icecc"};
+    const char *slash = memrchr(path, '/', len);
+    const char *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (rk_span_is(rk_span_of(name, len - (size_t)(name - path)), names[i]))
+            return true;
+    return false;
+}
+
+static bool resolve(const char *file, char out_file[PATH_MAX]) {
+    return rk_sys()->eaccess_fn(file, X_OK) == 0 && realpath(file, out_file) &&
+           !is_wrapper(out_file, strlen(out_file));
+}
+
 // Finds the file of a command, without links. False if there is none.
 static bool find(const char *command, size_t len, const char *path, char out_file[PATH_MAX]) {
-    if (memchr(command, '/', len)) {
+    const char *slash = memrchr(command, '/', len);
+    if (slash) {
         rk_autofree char *name = rk_strndup(command, len);
-        return name && realpath(name, out_file);
+        if (name && resolve(name, out_file))
+            return true;
+        len -= (size_t)(slash + 1 - command); // "/usr/lib/ccache/g++" runs the next g++
+        command = slash + 1;
     }
     for (const char *at = path; at && *at;) {
         size_t part = strcspn(at, ":");
         RK_AUTO(rk_buf) file = {0};
         rk_buf_add_format(&file, "%.*s/%.*s", (int)part, at, (int)len, command);
-        if (!file.failed && part && rk_sys()->eaccess_fn(rk_buf_text(&file), X_OK) == 0)
-            return realpath(rk_buf_text(&file), out_file) != NULL;
+        if (!file.failed && part && resolve(rk_buf_text(&file), out_file))
+            return true;
         at += part + (at[part] == ':');
     }
     return false;
@@ -50,8 +71,12 @@ static bool digest_of(const char *path, rk_digest *out_digest) {
 }
 
 rk_err *rk_torch_compiler_add(const char *command, const char *path, rk_buf *out) {
-    // CXX may hold options too.
+    // CXX may hold options, and a wrapper before the compiler: "ccache g++ -O2".
     size_t len = strcspn(command, " \t");
+    if (is_wrapper(command, len)) {
+        command += len + strspn(command + len, " \t");
+        len = strcspn(command, " \t");
+    }
     char file[PATH_MAX];
     rk_digest digest;
     if (!find(command, len, path, file) || !digest_of(file, &digest)) {

@@ -2,67 +2,90 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fd.h"
 #include "base/fs.h"
 #include "base/tree.h"
 
-enum { DEPTH_MAX = 32, ID_DIGITS = 16, JOB_MAX_CHARS = 100, POLL_MS = 20, OPENS_MAX = 1000 };
+enum { ID_DIGITS = 16, JOB_MAX_CHARS = 100, POLL_MS = 20, TRIES = 50, NAMES_MAX = 1 << 16 };
 
 void rk_torch_directory_cleanup(rk_torch_directory *directory) {
-    if (directory->path) {
+    if (directory->path)
         rk_autofd_cleanup(&directory->fd);
-        rk_autofd_cleanup(&directory->lock_fd);
-        rk_autofd_cleanup(&directory->job_fd);
-    }
     rk_free(directory->path);
-    rk_free(directory->lock);
-    *directory = (rk_torch_directory){.fd = -1, .lock_fd = -1, .job_fd = -1};
+    *directory = (rk_torch_directory){.fd = -1};
 }
 
-// Makes <base>/rekindle-<uid>, and checks that nobody else can put code into it. Appends its path.
-static rk_err *make_top(const char *base, rk_buf *out) {
+// In a folder that every user may write to, another user could replace the base.
+static rk_err *check_parent(const char *base) {
+    rk_autofree char *parent = rk_strdup(base);
     struct stat info;
-    rk_buf_add_format(out, "%s/rekindle-%lu", base, (unsigned long)geteuid());
-    RK_TRY(rk_buf_status(out));
-    const char *top = rk_buf_text(out);
-    if (rk_sys()->mkdir_fn(top, 0700) != 0 && errno != EEXIST)
-        return rk_error_errno(errno, "cannot make %s", top);
-    if (rk_sys()->lstat_fn(top, &info) != 0)
-        return rk_error_errno(errno, "cannot use %s", top);
-    RK_TRY(rk_tree_check_folder(&info, top));
-    if (info.st_mode & 0077)
-        return rk_error(RK_PERMISSION_DENIED, "%s may be entered by other users: chmod 700 %s", top,
-                        top);
+    if (!parent)
+        return rk_err_no_memory();
+    char *slash = strrchr(parent, '/');
+    *(slash == parent ? slash + 1 : slash) = '\0';
+    if (rk_sys()->lstat_fn(parent, &info) != 0)
+        return rk_error_errno(errno, "cannot use %s", parent);
+    if ((info.st_mode & S_IWOTH) && !(info.st_mode & S_ISVTX))
+        return rk_error(RK_PERMISSION_DENIED, "%s is writable by other users: chmod o-w %s", parent,
+                        parent);
     return NULL;
 }
 
-// Sets the paths. The job's name is a valid name of a folder, but perhaps a long one.
-static rk_err *set_paths(rk_torch_directory *self, const char *top, const char *job,
-                         const rk_digest *identity) {
-    RK_AUTO(rk_buf) path = {0};
+// Opens the base, and makes it. Nobody else may enter it: it holds code.
+static rk_err *open_base(const char *base, int *out_fd) {
+    struct stat info;
+    RK_TRY(rk_fs_make_dirs(base, 0700));
+    RK_TRY(check_parent(base));
+    *out_fd = rk_fd_open(AT_FDCWD, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (*out_fd < 0 || rk_sys()->fstat_fn(*out_fd, &info) != 0)
+        return rk_error_errno(errno, "cannot open %s", base);
+    RK_TRY(rk_tree_check_folder(&info, base));
+    if ((info.st_mode & 0077) && rk_sys()->fchmod_fn(*out_fd, 0700) != 0)
+        return rk_error_errno(errno, "cannot chmod %s", base);
+    return NULL;
+}
+
+// Finds the newest generation of a directory.
+typedef struct generations {
+    const char *stem; // the name without a generation; borrowed
+    unsigned long newest;
+    bool has_any;
+} generations;
+
+static rk_err *visit_generation(void *context, const char *name) {
+    generations *self = context;
+    size_t len = strlen(self->stem);
+    if (strncmp(name, self->stem, len) != 0 || (name[len] && name[len] != '.'))
+        return NULL;
+    char *end = NULL;
+    unsigned long number = name[len] ? strtoul(name + len + 1, &end, 10) : 1;
+    if (end && (*end || end == name + len + 1))
+        return NULL; // being removed
+    self->has_any = true;
+    self->newest = number > self->newest ? number : self->newest;
+    return NULL;
+}
+
+// Appends the name of the directory to use. `*out_exists` is false if it is to be made.
+static rk_err *choose_name(const rk_torch_directory_wish *wish, rk_buf *out, bool *out_exists) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
-    size_t len;
-    rk_digest_to_hex(identity, hex);
-    rk_buf_add_format(&path, "%s/%.*s-%.*s", top, JOB_MAX_CHARS, job, ID_DIGITS, hex);
-    RK_TRY(rk_buf_status(&path));
-    self->path = (char *)rk_buf_detach(&path, &len);
-    rk_buf_add_format(&path, "%s.lock", self->path);
-    RK_TRY(rk_buf_status(&path));
-    self->lock = (char *)rk_buf_detach(&path, &len);
-    return NULL;
-}
-
-// The lock file may be removed between opening and locking it.
-static bool is_same_file(int fd, const char *path) {
-    struct stat open, named;
-    return rk_sys()->fstat_fn(fd, &open) == 0 && rk_sys()->lstat_fn(path, &named) == 0 &&
-           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+    RK_AUTO(rk_buf) stem = {0};
+    rk_digest_to_hex(wish->identity, hex);
+    rk_buf_add_format(&stem, "%.*s-%.*s", JOB_MAX_CHARS, wish->job, ID_DIGITS, hex);
+    RK_TRY(rk_buf_status(&stem));
+    generations found = {.stem = rk_buf_text(&stem)};
+    RK_TRY(rk_fs_list(wish->base, NAMES_MAX, visit_generation, &found));
+    *out_exists = found.has_any && !wish->is_fresh;
+    unsigned long number = found.newest + (wish->is_fresh || !found.has_any);
+    rk_buf_add_span(out, rk_buf_span(&stem));
+    if (number > 1)
+        rk_buf_add_format(out, ".%lu", number);
+    return rk_buf_status(out);
 }
 
 static bool try_lock(int fd, int operation) {
@@ -73,121 +96,82 @@ static bool try_lock(int fd, int operation) {
     return result == 0;
 }
 
+// Locks the directory. False if `rekindle gc` is removing it, or has just done so. A file system
+// without locks is fine: gc cannot lock there either, and removes nothing.
+static bool lock_shared(int base_fd, const char *name, int fd) {
+    struct stat open, named;
+    if (!try_lock(fd, LOCK_SH) && errno == EWOULDBLOCK)
+        return false;
+    return rk_sys()->fstat_fn(fd, &open) == 0 && rk_sys()->fstatat_fn(base_fd, name, &named) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+// `*out_fd` stays -1 if the directory is being removed, or if another start made it first.
+static rk_err *try_open(int base_fd, const char *name, bool exists, int *out_fd) {
+    struct stat info;
+    if (!exists && rk_sys()->mkdirat_fn(base_fd, name, 0700) != 0)
+        return errno == EEXIST ? NULL : rk_error_errno(errno, "cannot make %s", name);
+    rk_autofd fd = rk_fd_open(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0 && errno == ENOENT)
+        return NULL;
+    if (fd < 0 || rk_sys()->fstat_fn(fd, &info) != 0)
+        return rk_error_errno(errno, "cannot open %s", name);
+    RK_TRY(rk_tree_check_folder(&info, name));
+    if (rk_sys()->futimens_fn(fd, NULL) != 0) // before the lock: gc looks at it while it has one
+        return rk_error_errno(errno, "cannot set the time of %s", name);
+    if (lock_shared(base_fd, name, fd)) {
+        *out_fd = fd;
+        fd = -1;
+    }
+    return NULL;
+}
+
 static void pause_ms(long milliseconds) {
     const struct timespec time = {.tv_nsec = milliseconds * 1000000};
     (void)nanosleep(&time, NULL);
 }
 
-// Opens the lock file, and locks it for this process alone, or else together with others.
-static rk_err *lock(rk_torch_directory *self, unsigned wait_ms) {
-    for (unsigned waited_ms = 0, opens = 0; opens < OPENS_MAX;) {
-        rk_autofd_cleanup(&self->lock_fd);
-        self->lock_fd =
-            rk_fd_open(AT_FDCWD, self->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
-        if (self->lock_fd < 0)
-            return rk_error_errno(errno, "cannot open %s", self->lock);
-        self->is_new = try_lock(self->lock_fd, LOCK_EX);
-        if (!self->is_new && errno != EWOULDBLOCK)
-            return rk_error_errno(errno, "cannot lock %s", self->lock);
-        bool locked = self->is_new || try_lock(self->lock_fd, LOCK_SH);
-        if (locked && is_same_file(self->lock_fd, self->lock))
-            return NULL;
-        opens++;
-        if (locked)
-            continue; // the last user has just removed it
-        if (waited_ms >= wait_ms)
-            break;
-        pause_ms(POLL_MS);
-        waited_ms += POLL_MS;
-    }
-    return rk_error(RK_UNAVAILABLE, "another start has been filling %s for %u seconds", self->path,
-                    wait_ms / 1000);
-}
-
-static void remove_below(int fd, unsigned depth);
-
-static void remove_one(int fd, const char *name, unsigned depth) {
-    if (rk_sys()->unlinkat_fn(fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-        return;
-    int inner = rk_fd_open(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (inner >= 0)
-        remove_below(inner, depth + 1);
-    (void)rk_sys()->unlinkat_fn(fd, name, AT_REMOVEDIR);
-}
-
-// Removes everything in an open folder. Follows no links. `fd` is consumed.
-static void remove_below(int fd, unsigned depth) {
-    DIR *stream = depth < DEPTH_MAX ? rk_sys()->fdopendir_fn(fd) : NULL;
-    struct dirent *one;
-    if (!stream) {
-        rk_autofd_cleanup(&fd);
-        return;
-    }
-    while ((one = rk_sys()->readdir_fn(stream)) != NULL)
-        if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
-            remove_one(dirfd(stream), one->d_name, depth);
-    (void)rk_sys()->closedir_fn(stream);
-}
-
-// Empties a folder, or removes another file in its place.
-static void empty(const char *path) {
-    int fd = rk_fd_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (fd >= 0)
-        remove_below(fd, 0);
-    else if (errno == ENOTDIR || errno == ELOOP)
-        (void)rk_sys()->unlink_fn(path);
-}
-
-static rk_err *open_directory(rk_torch_directory *self) {
+static rk_err *is_missing(const char *base, bool *out_missing) {
     struct stat info;
-    if (self->is_new)
-        empty(self->path);
-    if (rk_sys()->mkdir_fn(self->path, 0700) != 0 && errno != EEXIST)
-        return rk_error_errno(errno, "cannot make %s", self->path);
-    self->fd = rk_fd_open(AT_FDCWD, self->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (self->fd < 0 || rk_sys()->fstat_fn(self->fd, &info) != 0)
-        return rk_error_errno(errno, "cannot open %s", self->path);
-    return rk_tree_check_folder(&info, self->path);
+    *out_missing = rk_sys()->lstat_fn(base, &info) != 0;
+    return *out_missing && errno != ENOENT ? rk_error_errno(errno, "cannot use %s", base) : NULL;
 }
 
-rk_err *rk_torch_directory_open(const char *base, const char *job, const rk_digest *identity,
-                                unsigned wait_ms, rk_torch_directory *out_directory) {
-    RK_AUTO(rk_buf) top = {0};
-    *out_directory = (rk_torch_directory){.fd = -1, .lock_fd = -1, .job_fd = -1};
-    RK_TRY(make_top(base, &top));
-    RK_TRY(set_paths(out_directory, rk_buf_text(&top), job, identity));
-    RK_TRY(lock(out_directory, wait_ms));
-    return open_directory(out_directory);
+rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish,
+                                rk_torch_directory *out_directory) {
+    rk_autofd base_fd = -1;
+    bool may_make = wish->makes || wish->is_fresh, missing = false;
+    *out_directory = (rk_torch_directory){.fd = -1};
+    RK_TRY(is_missing(wish->base, &missing));
+    if (missing && !may_make)
+        return NULL;
+    RK_TRY(open_base(wish->base, &base_fd));
+    for (int i = 0; i < TRIES; i++) {
+        RK_AUTO(rk_buf) name = {0};
+        bool exists = false;
+        RK_TRY(choose_name(wish, &name, &exists));
+        if (!exists && !may_make)
+            return NULL;
+        rk_autofd fd = -1;
+        RK_TRY(rk_err_wrap(try_open(base_fd, rk_buf_text(&name), exists, &fd), "%s", wish->base));
+        if (fd >= 0) {
+            out_directory->path = rk_path_join(wish->base, rk_buf_text(&name));
+            if (!out_directory->path)
+                return rk_err_no_memory();
+            out_directory->fd = fd;
+            fd = -1;
+            return NULL;
+        }
+        pause_ms(POLL_MS);
+    }
+    return rk_error(RK_UNAVAILABLE, "`rekindle gc` is removing the unused directory of %s in %s",
+                    wish->job, wish->base);
 }
 
-// Waits, because a lock is given up before the weaker one is taken: another start may have got it,
-// and be filling the directory again.
-static bool lock_shared(int fd) {
-    int result;
-    do
-        result = rk_sys()->flock_fn(fd, LOCK_SH);
-    while (result != 0 && errno == EINTR);
-    return result == 0;
-}
-
-void rk_torch_directory_share(rk_torch_directory *directory) {
-    if (directory->is_new && !lock_shared(directory->lock_fd))
-        return; // others wait, and then run without the directory
-    // A second lock, because locks of one open file do not exclude each other. Without O_CLOEXEC.
-    directory->job_fd = rk_sys()->open_fn(directory->lock, O_RDWR | O_NOFOLLOW, 0);
-    if (directory->job_fd >= 0)
-        (void)try_lock(directory->job_fd, LOCK_SH);
-}
-
-bool rk_torch_directory_claim(rk_torch_directory *directory) {
-    rk_autofd_cleanup(&directory->job_fd);
-    directory->job_fd = -1;
-    return try_lock(directory->lock_fd, LOCK_EX) &&
-           is_same_file(directory->lock_fd, directory->lock);
-}
-
-void rk_torch_directory_remove(rk_torch_directory *directory) {
-    empty(directory->path);
-    (void)rk_sys()->rmdir_fn(directory->path);
-    (void)rk_sys()->unlink_fn(directory->lock);
+bool rk_torch_directory_is_alone(rk_torch_directory *directory) {
+    // gc removes nothing between the locks: the time is new.
+    (void)rk_sys()->futimens_fn(directory->fd, NULL);
+    bool alone = try_lock(directory->fd, LOCK_EX);
+    (void)try_lock(directory->fd, LOCK_SH); // a failed LOCK_EX has given it up
+    return alone;
 }

@@ -1,11 +1,13 @@
-// The directory that a job's torch.compile uses. It has the same path at every start of the job on
-// a machine: <base>/rekindle-<uid>/<job>-<16 digits>, where <base> is TMPDIR or /tmp. It exists
-// only while the job runs; packs in the store keep what is in it (torch/packs.h).
+// The directory that a job's torch.compile uses: <base>/<job>-<16 digits>, where <base> is
+// RK_TORCH_BASE in the user's cache (rk_settings_cache). It has the same path at every start of the
+// job on a machine. Like torch's own directory it stays: no start and no end of a job removes a
+// file in it. Starts at the same time share it.
 //
-// A lock file beside it tells whether a job uses it. The lock is inherited by the job's command, so
-// that it is held as long as one of its processes may use the directory. The first start makes the
-// directory anew, and so removes what a killed one has left. Starts at the same time share it. The
-// last one removes it.
+// A start of mode refresh makes a new directory, <job>-<16 digits>.2 and so on, and later starts
+// use that one.
+//
+// A start holds a shared lock (flock) on the directory while its job runs, and sets the directory's
+// time of modification. `rekindle gc` removes directories that no start used for 30 days.
 //
 // Functions may block on the file system. Not thread-safe.
 #pragma once
@@ -13,31 +15,43 @@
 #include "base/buf.h"
 #include "base/digest.h"
 
+#define RK_TORCH_BASE "torch-compile" // name of <base>
+
 typedef struct rk_torch_directory {
-    char *path;  // owned; absolute
-    char *lock;  // owned; path of the lock file
-    int fd;      // owned; of the directory; -1: not open
-    int lock_fd; // owned; -1: not locked
-    int job_fd;  // owned; a lock of its own, which the command inherits; -1: none
-    bool is_new; // nobody else was using it
+    char *path; // owned; absolute; NULL: none
+    int fd;     // owned; holds the lock; -1: none
 } rk_torch_directory;
 void rk_torch_directory_cleanup(rk_torch_directory *directory); // closes; removes nothing
 
-// Makes or joins the directory. While `out_directory->is_new`, others wait until
-// rk_torch_directory_share. Errors name the path and the remedy: RK_PERMISSION_DENIED if another
-// user owns it; RK_UNAVAILABLE if another start fills it for longer than `wait_ms`.
+typedef struct rk_torch_directory_wish {
+    const char *base; // absolute
+    const char *job;
+    const rk_digest *identity; // of the user's job, its environment and its store
+    bool makes;                // the directory is made if there is none
+    bool is_fresh;             // a new one is made
+} rk_torch_directory_wish;
+
+// Opens the directory, and locks it. Neither `makes` nor `is_fresh`: `out_directory->path` is NULL
+// if there is none. Errors name the path and the remedy: RK_PERMISSION_DENIED if another user could
+// write there; RK_UNAVAILABLE if `rekindle gc` has been removing the directory for a second.
 // `out_directory` is owned: rk_torch_directory_cleanup, also after an error.
-RK_NODISCARD rk_err *rk_torch_directory_open(const char *base, const char *job,
-                                             const rk_digest *identity, unsigned wait_ms,
+RK_NODISCARD rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish,
                                              rk_torch_directory *out_directory);
 
-// Lets other starts join. Call when the directory is filled.
-void rk_torch_directory_share(rk_torch_directory *directory);
+// True if no other start uses the directory. Keeps the shared lock, and sets the directory's time.
+RK_NODISCARD bool rk_torch_directory_is_alone(rk_torch_directory *directory);
 
-// After the job: true if nobody else uses the directory. Then nobody can join any more, until
-// rk_torch_directory_remove or rk_torch_directory_cleanup.
-RK_NODISCARD bool rk_torch_directory_claim(rk_torch_directory *directory);
+typedef struct rk_torch_unused {
+    const char *name; // of the directory; borrowed for the call
+    uint64_t bytes;   // of the files in it
+    uint64_t age_ns;  // since the last start
+} rk_torch_unused;
 
-// Removes the directory and its lock file. Only after rk_torch_directory_claim returned true, or
-// while `is_new`. Best effort: the next start removes what stays.
-void rk_torch_directory_remove(rk_torch_directory *directory);
+// Removes the directories in `base` that no start used for RK_TORCH_UNUSED_NS, and that are not
+// locked; `dry_run`: only reports. Calls `visit` for each. Best effort: the next call removes what
+// stays. Waits for no lock.
+#define RK_TORCH_UNUSED_NS (UINT64_C(30) * 24 * 3600 * 1000000000)
+RK_NODISCARD rk_err *rk_torch_directories_collect(const char *base, bool dry_run,
+                                                  void (*visit)(void *context,
+                                                                const rk_torch_unused *unused),
+                                                  void *context);

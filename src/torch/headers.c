@@ -35,15 +35,9 @@ void rk_torch_headers_open(const char *own, bool makes, int *out_fd) {
     *out_fd = top < 0 ? -1 : open_safely(top, "precompiled_headers", makes);
 }
 
-static bool is_header(const char *name) {
-    size_t len = strlen(name);
-    return name[0] != '.' && ((len > 2 && strcmp(name + len - 2, ".h") == 0) ||
-                              (len > 6 && strcmp(name + len - 6, ".h.gch") == 0));
-}
-
 static rk_err *visit(int fd, const char *name, uint64_t since_ns, rk_torch_files *files) {
     struct stat info;
-    if (!is_header(name) || files->count == HEADERS_MAX ||
+    if (!rk_torch_is_header(name) || files->count == HEADERS_MAX ||
         rk_sys()->fstatat_fn(fd, name, &info) != 0 || !S_ISREG(info.st_mode) ||
         info.st_uid != geteuid() || rk_stat_modified_ns(&info) < since_ns)
         return NULL;

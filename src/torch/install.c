@@ -112,6 +112,17 @@ static rk_err *visit_version(void *context, const char *name) {
     return rk_torch_install_look(rk_buf_text(&folder), version, s->out, &s->found);
 }
 
+// The folder of the interpreter's version, if its name tells it. A folder of libraries may have too
+// many names to list.
+static rk_err *look_at_wanted(search *s) {
+    RK_AUTO(rk_buf) name = {0};
+    if (!strchr(s->wanted, '.'))
+        return NULL;
+    rk_buf_add_format(&name, "python%s", s->wanted);
+    RK_TRY(rk_buf_status(&name));
+    return visit_version(s, rk_buf_text(&name));
+}
+
 // Looks into PREFIX/lib/python3.*/site-packages and the like.
 static rk_err *look_below(search *s, const char *prefix) {
     static const struct {
@@ -128,6 +139,9 @@ static rk_err *look_below(search *s, const char *prefix) {
             continue;
         s->library = library;
         s->leaf = places[i].leaf;
+        RK_TRY(look_at_wanted(s));
+        if (s->found)
+            break;
         rk_err *err = rk_fs_list(library, NAMES_MAX, visit_version, s);
         if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED)
             return err;

@@ -1,5 +1,7 @@
 #include "torch/module.h"
 
+#include <string.h>
+
 #include "base/macros.h"
 
 enum { PART_MAX_BYTES = 255 };
@@ -38,21 +40,97 @@ static rk_span take_part(const char **path) {
     return part;
 }
 
-// Locks, and files and folders that are being written: ".<pid>.<thread>.tmp" of Inductor,
-// "tmp.pid_<pid>_<random>" of Triton, and those of Python's tempfile.
-static bool is_left_out(rk_span part) {
-    static const char *const whole[] = {"locks", "precompiled_headers", "__pycache__"};
-    static const char *const endings[] = {".tmp", ".lock", ".gch", ".pch", ".o"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(whole); i++)
-        if (rk_span_is(part, whole[i]))
+static bool is_one_of(rk_span text, const char *const *list) {
+    for (; *list; list++)
+        if (rk_span_is(text, *list))
             return true;
+    return false;
+}
+
+// Letters, digits, "_" and "-": a digest, and never a name of a temporary file.
+static bool is_plain(rk_span text) {
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '-'))
+            return false;
+    }
+    return text.len > 0;
+}
+
+// Inductor puts "cq5xyz….py" into the folder "q5".
+static bool is_pair(rk_span part) {
+    return part.len == 2 && is_plain(part);
+}
+
+// Generated code and kernels. Code and libraries of AOTInductor (".wrapper.so", ".pt2", ".bin")
+// are results of the job and hold weights.
+static bool is_code(rk_span name, rk_torch_module *out_module) {
+    static const char *const endings[] = {
+        "py", "cpp", "h", "so", "cu", "hip", "main.cpp", "main.so", "optimized.cpp", NULL};
+    const uint8_t *dot = memchr(name.data, '.', name.len);
+    if (!dot || !is_plain(rk_span_of(name.data, (size_t)(dot - name.data))))
+        return false;
+    size_t stem = (size_t)(dot + 1 - name.data);
+    rk_span ending = rk_span_of(dot + 1, name.len - stem);
+    bool is_choice = rk_span_is(ending, "best_config");
+    *out_module = is_choice ? RK_TORCH_AUTOTUNE : RK_TORCH_INDUCTOR;
+    return is_choice || is_one_of(ending, endings);
+}
+
+static bool is_digest(rk_span name, rk_torch_module *out_module) {
+    (void)out_module;
+    return is_plain(name);
+}
+
+static bool is_kernel(rk_span name, rk_torch_module *out_module) {
+    static const char *const endings[] = {".json",   ".cubin", ".ptx",    ".ttir",
+                                          ".ttgir",  ".llir",  ".source", ".hsaco",
+                                          ".amdgcn", ".spv",   ".zebin",  ".so"};
+    (void)out_module;
     for (size_t i = 0; i < RK_ARRAY_LEN(endings); i++)
-        if (ends(part, endings[i]))
+        if (name.data[0] != '.' && ends(name, endings[i]))
             return true;
-    return part.len == 0 || part.data[0] == '.' || starts(part, "tmp");
+    return false;
+}
+
+static bool is_choice(rk_span name, rk_torch_module *out_module) {
+    (void)out_module;
+    return is_plain(name) || ends(name, ".json") || ends(name, ".best_config");
+}
+
+static bool is_sizes(rk_span name, rk_torch_module *out_module) {
+    (void)out_module;
+    return starts(name, "code_state_") && ends(name, ".pkl");
+}
+
+// The folders at the top, and which files below them are kept.
+static const struct folder {
+    const char *name;
+    rk_torch_module module;
+    bool (*keeps)(rk_span name, rk_torch_module *out_module);
+} folders[] = {
+    {"fxgraph", RK_TORCH_INDUCTOR, is_digest},  {"aotautograd", RK_TORCH_AOTAUTOGRAD, is_digest},
+    {"triton", RK_TORCH_TRITON, is_kernel},     {"cache", RK_TORCH_AUTOTUNE, is_choice},
+    {"autotune", RK_TORCH_AUTOTUNE, is_choice}, {"dynamo", RK_TORCH_PGO, is_sizes}};
+
+static const struct folder *find_folder(rk_span part) {
+    static const struct folder pair = {"", RK_TORCH_INDUCTOR, is_code};
+    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
+        if (rk_span_is(part, folders[i].name))
+            return &folders[i];
+    return is_pair(part) ? &pair : NULL;
+}
+
+// Folders of locks, and those that are being written: "tmp.pid_<pid>_<random>" of Triton.
+static bool is_left_out(rk_span part) {
+    return part.len == 0 || part.data[0] == '.' || rk_span_is(part, "locks") ||
+           rk_span_is(part, "__pycache__") || starts(part, "tmp");
 }
 
 bool rk_torch_keeps_folder(const char *path) {
+    if (!find_folder(take_part(&path)))
+        return false;
     while (*path)
         if (is_left_out(take_part(&path)))
             return false;
@@ -60,23 +138,29 @@ bool rk_torch_keeps_folder(const char *path) {
 }
 
 bool rk_torch_module_of(const char *path, rk_torch_module *out_module) {
-    static const struct {
-        const char *folder;
-        rk_torch_module module;
-    } folders[] = {{"aotautograd", RK_TORCH_AOTAUTOGRAD},
-                   {"triton", RK_TORCH_TRITON},
-                   {"cache", RK_TORCH_AUTOTUNE},
-                   {"autotune", RK_TORCH_AUTOTUNE},
-                   {"dynamo", RK_TORCH_PGO}};
-    const char *rest = path;
-    if (!rk_torch_keeps_folder(path))
+    const struct folder *folder = find_folder(take_part(&path));
+    if (!folder || !*path)
         return false;
-    rk_span first = take_part(&rest);
-    *out_module = ends(rk_span_text(path), ".best_config") ? RK_TORCH_AUTOTUNE : RK_TORCH_INDUCTOR;
-    for (size_t i = 0; *rest && i < RK_ARRAY_LEN(folders); i++)
-        if (rk_span_is(first, folders[i].folder))
-            *out_module = folders[i].module;
-    return true;
+    *out_module = folder->module;
+    for (;;) {
+        rk_span part = take_part(&path);
+        if (!*path)
+            return part.len > 0 && folder->keeps(part, out_module);
+        if (is_left_out(part))
+            return false;
+    }
+}
+
+bool rk_torch_is_header(const char *name) {
+    rk_span text = rk_span_text(name);
+    return name[0] != '.' && !strchr(name, '/') && (ends(text, ".h") || ends(text, ".h.gch"));
+}
+
+bool rk_torch_module_has(rk_torch_module module, const char *path) {
+    rk_torch_module found = module;
+    if (module == RK_TORCH_HEADERS)
+        return rk_torch_is_header(path);
+    return rk_torch_module_of(path, &found) && found == module;
 }
 
 bool rk_torch_name_is_valid(rk_span name) {
@@ -107,14 +191,14 @@ uint64_t rk_torch_cost_ns(const char *path) {
     static const struct {
         const char *folder;
         unsigned milliseconds;
-    } folders[] = {{"fxgraph/", 500}, {"aotautograd/", 300}, {"dynamo/", 100}};
+    } places[] = {{"fxgraph/", 500}, {"aotautograd/", 300}, {"dynamo/", 100}};
     const uint64_t ns_per_ms = 1000000;
     rk_span name = rk_span_text(path);
     for (size_t i = 0; i < RK_ARRAY_LEN(endings); i++)
         if (ends(name, endings[i].ending))
             return endings[i].milliseconds * ns_per_ms;
-    for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
-        if (starts(name, folders[i].folder))
-            return folders[i].milliseconds * ns_per_ms;
+    for (size_t i = 0; i < RK_ARRAY_LEN(places); i++)
+        if (starts(name, places[i].folder))
+            return places[i].milliseconds * ns_per_ms;
     return ns_per_ms;
 }

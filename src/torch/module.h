@@ -22,12 +22,19 @@ const char *rk_torch_module_name(rk_torch_module module); // "inductor"; static
 // False if there is no such module.
 bool rk_torch_module_parse(const char *name, rk_torch_module *out_module);
 
-// The module of a file, by its path in the cache directory. False for files that are not kept:
-// locks and temporary files, and precompiled headers, which lie elsewhere.
+// The module of a file, by its path in the cache directory. False for files that are not kept: only
+// known kinds are. Locks, temporary files, what AOTInductor writes (it holds weights), compilers
+// and unknown kinds are left out, and so are precompiled headers, which lie elsewhere.
 bool rk_torch_module_of(const char *path, rk_torch_module *out_module);
 
-// The module of a folder's files does not matter here: false if nothing below it is kept.
+// False if nothing below this folder is kept.
 bool rk_torch_keeps_folder(const char *path);
+
+// True for the name of a precompiled header, or of its source.
+bool rk_torch_is_header(const char *name);
+
+// True if a file of this path may be in a pack of this module.
+bool rk_torch_module_has(rk_torch_module module, const char *path);
 
 // True for a relative path of at most RK_TORCH_NAME_MAX_BYTES without empty parts, ".", ".." and
 // control characters.

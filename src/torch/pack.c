@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "torch/module.h"
 
 static const char magic[] = "rktpack1";
 enum {
@@ -37,10 +36,10 @@ static int by_index(const void *a, const void *b) {
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-// Gives equal contents the same offset. Returns the places by index. `*out_bytes`: of all contents.
-static place *arrange(const rk_torch_item *items, size_t count, uint64_t *out_bytes) {
+// Gives equal contents the same offset. Returns the places by index.
+static place *arrange(const rk_torch_item *items, size_t count) {
     place *places = rk_calloc(count + 1, sizeof *places);
-    *out_bytes = 0;
+    uint64_t bytes = 0;
     for (size_t i = 0; places && i < count; i++)
         places[i] = (place){&items[i], i, 0};
     if (!places || count == 0)
@@ -48,8 +47,8 @@ static place *arrange(const rk_torch_item *items, size_t count, uint64_t *out_by
     qsort(places, count, sizeof *places, by_content);
     for (size_t i = 0; i < count; i++) {
         bool same = i && rk_digest_equal(&places[i].item->digest, &places[i - 1].item->digest);
-        places[i].offset = same ? places[i - 1].offset : *out_bytes;
-        *out_bytes += same ? 0 : places[i].item->content.len;
+        places[i].offset = same ? places[i - 1].offset : bytes;
+        bytes += same ? 0 : places[i].item->content.len;
     }
     qsort(places, count, sizeof *places, by_index);
     return places;
@@ -84,14 +83,16 @@ rk_err *rk_torch_pack_encode(rk_torch_item *items, size_t count, rk_buf *out_dat
     uint64_t bytes = 0;
     if (count > RK_TORCH_PACK_ITEMS_MAX)
         return rk_error(RK_OUT_OF_RANGE, "%zu files are too many for a pack", count);
-    if (count)
-        qsort(items, count, sizeof *items, by_name);
-    rk_autofree place *places = arrange(items, count, &bytes);
-    if (!places)
-        return rk_err_no_memory();
+    for (size_t i = 0; i < count; i++)
+        bytes += items[i].content.len;
     if (bytes > RK_TORCH_PACK_MAX_BYTES)
         return rk_error(RK_OUT_OF_RANGE, "%llu bytes are too many for a pack",
                         (unsigned long long)bytes);
+    if (count)
+        qsort(items, count, sizeof *items, by_name);
+    rk_autofree place *places = arrange(items, count);
+    if (!places)
+        return rk_err_no_memory();
     rk_buf_add(out_data, magic, MAGIC_BYTES);
     rk_buf_add_u32le(out_data, (uint32_t)count);
     rk_buf_add_u32le(out_data, 0);
@@ -132,10 +133,14 @@ static rk_err *take_row(rk_span *data, rk_torch_item *out_item, uint64_t *out_of
 // Finds the contents behind the table. `ends` are offsets and lengths, two for each item.
 static rk_err *find_contents(rk_span contents, const uint64_t *ends, rk_torch_item *items,
                              size_t count) {
+    uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t offset = ends[2 * i], len = ends[2 * i + 1];
         if (offset > contents.len || len > contents.len - offset)
             return bad("the content of a file is cut off");
+        bytes += len;
+        if (bytes > RK_TORCH_PACK_MAX_BYTES)
+            return bad("its files are larger than a pack may be");
         items[i].content = rk_span_of(contents.data + offset, (size_t)len);
         if (i && rk_span_compare(items[i - 1].name, items[i].name) >= 0)
             return bad("its files are not in order, or two have the same name");
@@ -164,6 +169,21 @@ rk_err *rk_torch_pack_decode(rk_span data, rk_torch_item **out_items, size_t *ou
     *out_items = RK_TAKE(items);
     *out_count = count;
     return NULL;
+}
+
+rk_err *rk_torch_pack_check(rk_torch_module module, const rk_torch_item *items, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char name[RK_TORCH_NAME_MAX_BYTES + 1];
+        rk_torch_item_name(&items[i], name);
+        if (!rk_torch_module_has(module, name))
+            return bad("a file is not of the pack's module");
+    }
+    return NULL;
+}
+
+void rk_torch_item_name(const rk_torch_item *item, char out_name[RK_TORCH_NAME_MAX_BYTES + 1]) {
+    memcpy(out_name, item->name.data, item->name.len);
+    out_name[item->name.len] = '\0';
 }
 
 void rk_torch_pack_digest(const rk_torch_item *items, size_t count, rk_digest *out_digest) {

@@ -6,9 +6,10 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "torch/module.h"
 
 enum { RK_TORCH_PACK_ITEMS_MAX = 200000 };
-#define RK_TORCH_PACK_MAX_BYTES ((size_t)256 << 20) // of the payload
+#define RK_TORCH_PACK_MAX_BYTES ((size_t)256 << 20) // of all files, equal ones too
 
 // A file. The spans are borrowed.
 typedef struct rk_torch_item {
@@ -27,6 +28,14 @@ RK_NODISCARD rk_err *rk_torch_pack_encode(rk_torch_item *items, size_t count, rk
 // `data` is no pack. Does not compute digests: the entry has a digest over everything.
 RK_NODISCARD rk_err *rk_torch_pack_decode(rk_span data, rk_torch_item **out_items,
                                           size_t *out_count);
+
+// RK_DATA_LOSS if a file does not belong into a pack of this module (rk_torch_module_has): so a
+// module of a bundle brings nothing of another one.
+RK_NODISCARD rk_err *rk_torch_pack_check(rk_torch_module module, const rk_torch_item *items,
+                                         size_t count);
+
+// Copies the name of a decoded item.
+void rk_torch_item_name(const rk_torch_item *item, char out_name[RK_TORCH_NAME_MAX_BYTES + 1]);
 
 // Digests names, permissions and contents of sorted items. Equal packs of two machines have the
 // same one, although their files were made at different times.

@@ -104,6 +104,8 @@ rk_err *rk_torch_pack_read(const rk_torch_place *place, const rk_torch_pack *pac
         return NULL;
     rk_err *err = rk_torch_pack_decode(out_view->lookup.view.entry.payload, &out_view->items,
                                        &out_view->count);
+    if (!err)
+        err = rk_torch_pack_check(pack->module, out_view->items, out_view->count);
     if (rk_err_code(err) == RK_DATA_LOSS) {
         rk_err_drop(err, "the pack is moved to quarantine/");
         out_view->is_damaged = true;
@@ -146,15 +148,15 @@ static uint64_t cost_of(const rk_torch_item *items, size_t count) {
     uint64_t cost_ns = 0;
     for (size_t i = 0; i < count; i++) {
         char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        (void)snprintf(name, sizeof name, "%.*s", (int)items[i].name.len,
-                       (const char *)items[i].name.data);
+        rk_torch_item_name(&items[i], name);
         cost_ns += rk_torch_cost_ns(name);
     }
     return cost_ns;
 }
 
 rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
-                            rk_torch_item *items, size_t count, rk_torch_pack *out_pack) {
+                            rk_torch_item *items, size_t count, rk_torch_pack *out_pack,
+                            bool *out_stored) {
     RK_AUTO(rk_buf) payload = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
     RK_AUTO(rk_buf) metadata = {0};
     RK_AUTO(rk_buf) components = {0};
@@ -170,6 +172,7 @@ rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
     RK_TRY(rk_buf_status(&metadata));
     RK_TRY(rk_buf_status(&components));
     *out_pack = (rk_torch_pack){key, module};
+    *out_stored = false;
     if (rk_store_has(place->store, RK_ENTRY_EXECUTABLE, &key))
         return NULL; // another start has stored the same files
     const rk_entry entry = {
@@ -181,7 +184,9 @@ rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
         .metadata = rk_buf_span(&metadata),
         .payload = rk_buf_span(&payload),
     };
-    return rk_store_put(place->store, &entry, NULL);
+    RK_TRY(rk_store_put(place->store, &entry, NULL));
+    *out_stored = true;
+    return NULL;
 }
 
 static rk_err *note(rk_manifest *manifest, const rk_torch_pack *pack) {

@@ -34,7 +34,7 @@ typedef struct rk_torch_pack_list {
 } rk_torch_pack_list;
 void rk_torch_pack_list_cleanup(rk_torch_pack_list *list);
 
-// Digests job, environment and namespace: names the directory of the job, and its list of packs.
+// Digests job, environment and namespace: names the job's list of packs.
 void rk_torch_place_identify(const rk_torch_place *place, rk_digest *out_identity);
 
 // Lists the packs that exist. `out_list` must be zeroed; owned: rk_torch_pack_list_cleanup.
@@ -45,7 +45,7 @@ typedef struct rk_torch_pack_view {
     rk_store_lookup lookup; // owned
     rk_torch_item *items;   // owned
     size_t count;
-    bool found;      // there is a sound pack
+    bool found;      // there is a sound pack, whose files are of its module
     bool is_damaged; // there is none, because it is damaged; it was moved to quarantine/
 } rk_torch_pack_view;
 void rk_torch_pack_view_cleanup(rk_torch_pack_view *view);
@@ -54,10 +54,11 @@ void rk_torch_pack_view_cleanup(rk_torch_pack_view *view);
 RK_NODISCARD rk_err *rk_torch_pack_read(const rk_torch_place *place, const rk_torch_pack *pack,
                                         rk_torch_pack_view *out_view);
 
-// Stores a pack. Sorts the items. Errors as for rk_store_put.
+// Stores a pack. Sorts the items. `*out_stored` is false if the store has the same pack, perhaps
+// from another start. Errors as for rk_store_put.
 RK_NODISCARD rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
                                          rk_torch_item *items, size_t count,
-                                         rk_torch_pack *out_pack);
+                                         rk_torch_pack *out_pack, bool *out_stored);
 
 // Adds packs to the list of the job, and keeps those that are listed already and exist.
 RK_NODISCARD rk_err *rk_torch_packs_note(const rk_torch_place *place, const rk_torch_pack *packs,

@@ -10,7 +10,9 @@
 
 enum { PACKS_MAX = 8 }; // of one module; with more, the smallest are taken over
 #define SETTLE_NS (UINT64_C(5) * 1000000000)
-// Contents of one pack. Its table needs space too.
+// A pack begins with less than this, so that little memory is needed.
+#define BATCH_MAX_BYTES ((uint64_t)64 << 20)
+// The largest file. The table of its pack needs space too.
 #define CONTENTS_MAX_BYTES (RK_TORCH_PACK_MAX_BYTES - ((size_t)8 << 20))
 
 // Contents that are to be stored in one pack.
@@ -103,8 +105,7 @@ static rk_err *take_over(batch *self, size_t index, rk_torch_pack_view *view) {
     for (size_t i = 0; i < view->count; i++) {
         char name[RK_TORCH_NAME_MAX_BYTES + 1];
         const rk_torch_item *item = &view->items[i];
-        memcpy(name, item->name.data, item->name.len);
-        name[item->name.len] = '\0';
+        rk_torch_item_name(item, name);
         const rk_torch_known *known = rk_torch_session_find(s, name);
         if (known && known->source == index && !known->is_replaced)
             RK_TRY(add_item(self, item));
@@ -120,11 +121,11 @@ static size_t find_smaller(const batch *self, size_t packs) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < s->source_count; i++) {
         const rk_torch_source *one = &s->sources[i];
-        if (one->pack.module == self->module && !one->is_taken_over &&
-            (best == SIZE_MAX || one->bytes < s->sources[best].bytes))
+        if (one->pack.module == self->module && !one->is_taken_over && !one->is_pinned &&
+            !one->is_outdated && (best == SIZE_MAX || one->bytes < s->sources[best].bytes))
             best = i;
     }
-    if (best == SIZE_MAX || self->bytes + s->sources[best].bytes > CONTENTS_MAX_BYTES)
+    if (best == SIZE_MAX || self->bytes + s->sources[best].bytes > BATCH_MAX_BYTES)
         return SIZE_MAX;
     const rk_torch_source *found = &s->sources[best];
     bool is_small = found->bytes <= 2 * self->bytes,
@@ -170,18 +171,21 @@ static void drop_taken_over(rk_torch_session *s, const rk_torch_pack *stored) {
     for (size_t i = 0; i < s->source_count; i++) {
         rk_torch_source *one = &s->sources[i];
         bool is_empty = one->count && one->superseded == one->count;
-        if (one->pack.module != stored->module || one->is_dropped ||
-            !(one->is_taken_over || is_empty) || rk_key_equal(&one->pack.key, &stored->key))
+        if (one->pack.module != stored->module || one->is_dropped || one->is_pinned ||
+            !(one->is_taken_over || one->is_outdated || is_empty) ||
+            rk_key_equal(&one->pack.key, &stored->key))
             continue;
         rk_torch_pack_drop(&s->place, &one->pack);
         one->is_taken_over = one->is_dropped = true;
     }
 }
 
-static rk_err *store_items(batch *self) {
+// `*out_stored` is false if another start has stored the same pack.
+static rk_err *store_items(batch *self, bool *out_stored) {
     rk_torch_session *s = self->session;
     rk_torch_pack pack;
-    RK_TRY(rk_torch_pack_store(&s->place, self->module, self->items, self->count, &pack));
+    RK_TRY(
+        rk_torch_pack_store(&s->place, self->module, self->items, self->count, &pack, out_stored));
     RK_TRY(rk_torch_packs_note(&s->place, &pack, 1));
     drop_taken_over(s, &pack);
     return NULL;
@@ -191,13 +195,15 @@ static rk_err *store_items(batch *self) {
 static rk_err *store_batch(batch *self) {
     RK_AUTO(views) older = {0};
     rk_torch_counts *counts = &self->session->counts;
+    bool stored = false;
     if (self->new_count == 0)
         return NULL;
     rk_err *err = take_over_smaller(self, &older);
     if (!err)
-        err = store_items(self);
-    *(err ? &counts->not_kept : &counts->kept) += self->new_count;
-    counts->kept_bytes += err ? 0 : self->new_bytes;
+        err = store_items(self, &stored);
+    counts->not_kept += err ? self->new_count : 0;
+    counts->kept += stored && !err ? self->new_count : 0;
+    counts->kept_bytes += stored && !err ? self->new_bytes : 0;
     batch_cleanup(self);
     return err;
 }
@@ -208,11 +214,13 @@ static rk_err *keep_module(rk_torch_session *s, int fd, rk_torch_module module,
     RK_AUTO(batch) self = {.session = s, .module = module, .fd = fd};
     for (size_t i = 0; i < files->count; i++) {
         const rk_torch_file *file = &files->items[i];
-        if (file->module != module || is_known(s, file, NULL) || file->modified_ns > youngest_ns ||
-            file->bytes > CONTENTS_MAX_BYTES)
+        if (file->module != module || is_known(s, file, NULL) || file->modified_ns > youngest_ns)
             continue;
-        if (self.bytes + file->bytes > CONTENTS_MAX_BYTES ||
-            self.count == RK_TORCH_PACK_ITEMS_MAX / 2)
+        if (file->bytes > CONTENTS_MAX_BYTES) {
+            s->counts.not_kept++;
+            continue;
+        }
+        if (self.bytes + file->bytes > BATCH_MAX_BYTES || self.count == RK_TORCH_PACK_ITEMS_MAX / 2)
             RK_TRY(store_batch(&self));
         RK_TRY(add_file(&self, file));
     }
@@ -249,34 +257,58 @@ static rk_err *note_use(rk_torch_session *s) {
     return s->source_count && s->counts.kept == 0 ? rk_torch_packs_note(&s->place, NULL, 0) : NULL;
 }
 
-rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled) {
-    RK_AUTO(rk_torch_files) files = {0};
-    uint64_t began_ns = rk_monotonic_ns();
-    uint64_t youngest_ns = is_settled ? UINT64_MAX : rk_realtime_ns() - SETTLE_NS;
-    RK_TRY(rk_torch_files_list(session->directory.fd, &files));
-    rk_err *first = NULL;
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++) {
-        rk_err *err =
-            keep_module(session, session->directory.fd, (rk_torch_module)i, &files, youngest_ns);
-        if (first)
-            rk_err_drop(err, "the first one is reported");
-        else
-            first = err;
-    }
-    rk_err *err = keep_headers(session, &files);
-    if (first)
+// After a start of mode refresh that failed, the older packs count as those of any other start.
+static void forget_outdated(rk_torch_session *s) {
+    size_t used = 0;
+    for (size_t i = 0; i < s->source_count; i++)
+        if (!s->sources[i].is_outdated)
+            s->sources[used++] = s->sources[i];
+    s->source_count = used;
+}
+
+static void note_error(rk_err *err, rk_err **first) {
+    if (*first)
         rk_err_drop(err, "the first one is reported");
     else
-        first = err;
-    rk_err_drop(note_use(session), "the next start records it");
-    session->counts.keep_ns = rk_monotonic_ns() - began_ns;
+        *first = err;
+}
+
+static rk_err *keep_files(rk_torch_session *s, const rk_torch_files *files, uint64_t youngest_ns) {
+    rk_err *first = NULL;
+    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
+        note_error(keep_module(s, s->directory.fd, (rk_torch_module)i, files, youngest_ns), &first);
+    note_error(keep_headers(s, files), &first);
     return first;
 }
 
-rk_err *rk_torch_session_end(rk_torch_session *session, bool keeps, bool was_killed) {
-    bool is_alone = rk_torch_directory_claim(&session->directory);
-    rk_err *err = keeps ? rk_torch_pending_keep(session, is_alone && !was_killed) : NULL;
-    if (is_alone)
-        rk_torch_directory_remove(&session->directory);
+rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool replaces) {
+    RK_AUTO(rk_torch_files) files = {0};
+    uint64_t began_ns = rk_monotonic_ns(), now_ns = rk_realtime_ns();
+    if (!replaces)
+        forget_outdated(session);
+    RK_TRY(rk_torch_session_learn(session));
+    RK_TRY(rk_torch_files_list(session->directory.fd, &files));
+    rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
+    rk_err_drop(note_use(session), "the next start records it");
+    session->counts.keep_ns = rk_monotonic_ns() - began_ns;
     return err;
+}
+
+// Counts the files that appeared or changed since the start.
+static rk_err *count_made(rk_torch_session *s) {
+    RK_AUTO(rk_torch_files) files = {0};
+    RK_TRY(rk_torch_files_list(s->directory.fd, &files));
+    for (size_t i = 0; i < files.count; i++)
+        s->counts.made +=
+            files.items[i].modified_ns >= s->began_ns && !is_known(s, &files.items[i], NULL);
+    return NULL;
+}
+
+rk_err *rk_torch_session_end(rk_torch_session *session, bool keeps, rk_torch_end how) {
+    bool is_alone = rk_torch_directory_is_alone(&session->directory);
+    RK_TRY(count_made(session));
+    if (!keeps)
+        return NULL;
+    bool replaces = !session->restores && how == RK_TORCH_SUCCEEDED;
+    return rk_torch_pending_keep(session, is_alone && how != RK_TORCH_KILLED, replaces);
 }

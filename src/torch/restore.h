@@ -3,9 +3,18 @@
 
 #include "torch/pack.h"
 
-// Writes the items that are not there yet, with their times and permissions; the others stay as
-// they are. `is_new`: nobody else uses the directory. Otherwise each file appears with its whole
-// content. Nothing is synced. `*out_written` counts the items written; also after an error, which
-// leaves no part of a file.
-RK_NODISCARD rk_err *rk_torch_restore(int directory_fd, bool is_new, const rk_torch_item *items,
-                                      size_t count, size_t *out_written);
+// The sums of several restores.
+typedef struct rk_torch_restored {
+    uint64_t written, bytes; // files that were missing
+    uint64_t present;        // files that were there, perhaps with another content
+    uint64_t failed;         // files that are missing still
+    bool is_full;            // the file system takes no more: restore nothing else into it
+} rk_torch_restored;
+
+// Writes the items that are missing, with their times and permissions; files that are there stay as
+// they are. Each file appears with its whole content. Nothing is synced. `path` is the path of the
+// directory, for errors. Goes on after a file that fails, unless the file system is full or
+// readonly. Adds to `sums`. Returns the first error.
+RK_NODISCARD rk_err *rk_torch_restore(int directory_fd, const char *path,
+                                      const rk_torch_item *items, size_t count,
+                                      rk_torch_restored *sums);

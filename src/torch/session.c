@@ -6,16 +6,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fd.h"
-#include "base/sys.h"
-#include "base/tree.h"
-#include "torch/files.h"
+#include "base/fs.h"
+#include "store/pins.h"
 #include "torch/headers.h"
 #include "torch/restore.h"
 
-enum { WAIT_MS = 60000, TRIES = 3, SEED_FILES_MAX = 20000 };
-#define SEED_MAX_BYTES    ((uint64_t)256 << 20)
-#define RESTORE_MAX_BYTES ((uint64_t)4 << 30)
+enum { TRIES = 3, BLOCK_BYTES = 4096, KEPT_FREE = 4, FREE_SHARE = 16 };
+#define CLOCK_TICK_NS   ((uint64_t)20000000) // the times of files lag behind the clock
+#define KNOWN_MAX_BYTES ((uint64_t)4 << 30)
 
 void rk_torch_session_cleanup(rk_torch_session *session) {
     for (size_t i = 0; i < session->known_count; i++)
@@ -27,12 +25,15 @@ void rk_torch_session_cleanup(rk_torch_session *session) {
     *session = (rk_torch_session){0};
 }
 
+// Of two equal times the pack that was read later counts: it may have taken over the other one.
 static int by_name(const void *a, const void *b) {
     const rk_torch_known *left = a, *right = b;
     int order = strcmp(left->name, right->name);
     if (order)
         return order;
-    return left->modified_ns > right->modified_ns ? -1 : left->modified_ns < right->modified_ns;
+    if (left->modified_ns != right->modified_ns)
+        return left->modified_ns > right->modified_ns ? -1 : 1;
+    return left->source > right->source ? -1 : left->source < right->source;
 }
 
 static int compare_name(const void *name, const void *known) {
@@ -67,74 +68,6 @@ static rk_err *add_known(rk_torch_session *s, const rk_torch_item *item, size_t 
     return NULL;
 }
 
-// A pack that is read before the job.
-typedef struct loaded {
-    rk_torch_pack pack;
-    rk_torch_pack_view view; // owned
-} loaded;
-
-typedef struct loaded_list {
-    loaded *items; // owned
-    size_t count;
-} loaded_list;
-
-static void loaded_list_cleanup(loaded_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        rk_torch_pack_view_cleanup(&list->items[i].view);
-    rk_free(list->items);
-    *list = (loaded_list){0};
-}
-
-// Reads the listed packs. `*out_gone`: one was removed, perhaps because a newer one took over its
-// files.
-static rk_err *read_packs(rk_torch_session *s, loaded_list *out_list, bool *out_gone) {
-    RK_AUTO(rk_torch_pack_list) packs = {0};
-    uint64_t bytes = 0;
-    *out_gone = false;
-    RK_TRY(rk_torch_packs_list(&s->place, &packs));
-    out_list->items = rk_calloc(packs.count + 1, sizeof *out_list->items);
-    if (!out_list->items)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < packs.count && bytes < RESTORE_MAX_BYTES; i++) {
-        loaded *one = &out_list->items[out_list->count++];
-        one->pack = packs.items[i];
-        RK_TRY(rk_torch_pack_read(&s->place, &one->pack, &one->view));
-        *out_gone |= !one->view.found && !one->view.is_damaged;
-        bytes += one->view.lookup.view.entry.payload.len;
-    }
-    return NULL;
-}
-
-// Reads the packs once more if another start has just replaced some of them.
-static rk_err *load_packs(rk_torch_session *s, loaded_list *out_list) {
-    bool gone = true;
-    for (int i = 0; i < TRIES && gone; i++) {
-        loaded_list_cleanup(out_list);
-        RK_TRY(read_packs(s, out_list, &gone));
-    }
-    return NULL;
-}
-
-// Keeps the first error, and drops later ones.
-static void note_trouble(rk_err *err, rk_err **trouble) {
-    if (*trouble)
-        rk_err_drop(err, "the first one is reported");
-    else
-        *trouble = err;
-}
-
-// Lists the files of a pack as known, newest version first.
-static rk_err *add_source(rk_torch_session *s, const loaded *one) {
-    rk_torch_source *source = &s->sources[s->source_count];
-    *source = (rk_torch_source){.pack = one->pack, .count = one->view.count};
-    for (size_t i = 0; i < one->view.count; i++) {
-        source->bytes += one->view.items[i].content.len;
-        RK_TRY(add_known(s, &one->view.items[i], s->source_count));
-    }
-    s->source_count++;
-    return NULL;
-}
-
 // Keeps one version of each file: the newest.
 static void settle_known(rk_torch_session *s) {
     size_t used = 0;
@@ -148,150 +81,264 @@ static void settle_known(rk_torch_session *s) {
             continue;
         }
         s->known[used++] = *one;
-        s->counts.restored++;
-        s->counts.restored_bytes += one->bytes;
     }
     s->known_count = used;
 }
 
-// Other processes may use the folder.
-static rk_err *restore_headers(const rk_torch_session *s, const rk_torch_item *items,
-                               size_t count) {
-    rk_autofd fd = -1;
-    size_t written = 0;
-    if (s->own)
-        rk_torch_headers_open(s->own, true, &fd);
-    return fd < 0 ? NULL : rk_torch_restore(fd, false, items, count, &written);
+static bool is_source(const rk_torch_session *s, const rk_key *key) {
+    for (size_t i = 0; i < s->source_count; i++)
+        if (rk_key_equal(&s->sources[i].pack.key, key))
+            return true;
+    return false;
 }
 
-// Only the newest version of a file is restored.
-static rk_err *restore_one(rk_torch_session *s, loaded *one, size_t source) {
-    size_t used = 0, written = 0;
-    for (size_t i = 0; i < one->view.count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        const rk_torch_item *item = &one->view.items[i];
-        memcpy(name, item->name.data, item->name.len);
-        name[item->name.len] = '\0';
-        const rk_torch_known *known = rk_torch_session_find(s, name);
-        if (known && known->source == source)
-            one->view.items[used++] = *item;
-    }
-    if (one->pack.module == RK_TORCH_HEADERS)
-        return restore_headers(s, one->view.items, used);
-    return rk_torch_restore(s->directory.fd, s->directory.is_new, one->view.items, used, &written);
-}
-
-static rk_err *restore_packs(rk_torch_session *s, rk_err **trouble) {
-    RK_AUTO(loaded_list) packs = {0};
-    RK_TRY(load_packs(s, &packs));
-    s->sources = rk_calloc(packs.count + 1, sizeof *s->sources);
-    if (!s->sources)
+static rk_err *add_source(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins) {
+    char hex[RK_DIGEST_HEX_CHARS + 1];
+    rk_torch_source *sources = rk_realloc(s->sources, (s->source_count + 1) * sizeof *s->sources);
+    if (!sources)
         return rk_err_no_memory();
-    for (size_t i = 0; i < packs.count; i++) {
-        s->counts.damaged += packs.items[i].view.is_damaged;
-        if (packs.items[i].view.found)
-            RK_TRY(add_source(s, &packs.items[i]));
+    s->sources = sources;
+    rk_digest_to_hex(&pack->key.digest, hex);
+    sources[s->source_count++] =
+        (rk_torch_source){.pack = *pack, .is_pinned = rk_pins_has(pins, hex)};
+    return NULL;
+}
+
+// Reads one pack. `*out_gone`: it was removed, perhaps because a newer one took over its files.
+static rk_err *learn_pack(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins,
+                          bool *out_gone) {
+    RK_AUTO(rk_torch_pack_view) view = {0};
+    RK_TRY(rk_torch_pack_read(&s->place, pack, &view));
+    s->counts.damaged += view.is_damaged;
+    *out_gone |= !view.found && !view.is_damaged;
+    if (!view.found)
+        return NULL;
+    RK_TRY(add_source(s, pack, pins));
+    rk_torch_source *source = &s->sources[s->source_count - 1];
+    source->count = view.count;
+    for (size_t i = 0; i < view.count; i++) {
+        source->bytes += view.items[i].content.len;
+        RK_TRY(add_known(s, &view.items[i], s->source_count - 1));
     }
-    settle_known(s);
-    for (size_t i = 0, source = 0; i < packs.count; i++)
-        if (packs.items[i].view.found)
-            note_trouble(restore_one(s, &packs.items[i], source++), trouble);
+    s->known_bytes += source->bytes;
     return NULL;
 }
 
-// Copies one file of the user's own directory. A file that changes meanwhile is left out.
-static rk_err *seed_file(rk_torch_session *s, int seed_fd, const rk_torch_file *file) {
-    RK_AUTO(rk_buf) content = RK_BUF_INIT(SEED_MAX_BYTES + 1);
-    bool same = false;
-    size_t written = 0;
-    RK_TRY(rk_torch_file_read(seed_fd, file, &content, &same));
-    if (!same || !rk_torch_content_is_whole(file->name, rk_buf_span(&content)))
-        return NULL;
-    const rk_torch_item item = {
-        .name = rk_span_text(file->name),
-        .content = rk_buf_span(&content),
-        .modified_ns = file->modified_ns,
-        .is_executable = file->is_executable,
-    };
-    RK_TRY(rk_torch_restore(s->directory.fd, s->directory.is_new, &item, 1, &written));
-    s->counts.seeded += written;
-    return NULL;
-}
-
-// Opens the user's own directory. `*out_fd` stays -1 if others may write to it.
-static void open_seed(const char *path, int *out_fd) {
-    struct stat info;
-    *out_fd = rk_fd_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (*out_fd < 0 || rk_sys()->fstat_fn(*out_fd, &info) != 0)
-        return;
-    rk_err *err = rk_tree_check_folder(&info, path);
-    if (err) {
-        rk_autofd_cleanup(out_fd);
-        *out_fd = -1;
-    }
-    rk_err_drop(err, "the job begins with an empty directory");
-}
-
-static rk_err *seed(rk_torch_session *s, const char *path) {
-    RK_AUTO(rk_torch_files) files = {0};
-    rk_autofd fd = -1;
-    open_seed(path, &fd);
-    if (fd < 0)
-        return NULL;
-    RK_TRY(rk_torch_files_list(fd, &files));
-    if (files.count > SEED_FILES_MAX || files.bytes > SEED_MAX_BYTES)
-        return NULL;
-    for (size_t i = 0; i < files.count; i++)
-        RK_TRY(seed_file(s, fd, &files.items[i]));
-    return NULL;
-}
-
-// The packs that a start with an empty directory replaces.
-static rk_err *list_replaced(rk_torch_session *s) {
+static rk_err *learn_listed(rk_torch_session *s, const rk_pins *pins, bool *out_gone) {
     RK_AUTO(rk_torch_pack_list) packs = {0};
+    *out_gone = false;
     RK_TRY(rk_torch_packs_list(&s->place, &packs));
-    s->sources = rk_calloc(packs.count + 1, sizeof *s->sources);
-    if (!s->sources)
-        return rk_err_no_memory();
-    for (; s->source_count < packs.count; s->source_count++)
-        s->sources[s->source_count] =
-            (rk_torch_source){.pack = packs.items[s->source_count], .count = 1, .superseded = 1};
+    for (size_t i = 0; i < packs.count && s->known_bytes < KNOWN_MAX_BYTES; i++)
+        if (!is_source(s, &packs.items[i].key))
+            RK_TRY(learn_pack(s, &packs.items[i], pins, out_gone));
+    return NULL;
+}
+
+rk_err *rk_torch_session_learn(rk_torch_session *session) {
+    __attribute__((cleanup(rk_pins_cleanup))) rk_pins pins = {0};
+    RK_TRY(rk_pins_load(session->place.store, &pins));
+    bool gone = true; // once more if another start has just replaced packs
+    rk_err *err = NULL;
+    for (int i = 0; i < TRIES && gone && !err; i++)
+        err = learn_listed(session, &pins, &gone);
+    settle_known(session);
+    return err;
+}
+
+// Lists the packs that a start of mode refresh replaces.
+static rk_err *list_outdated(rk_torch_session *s) {
+    __attribute__((cleanup(rk_pins_cleanup))) rk_pins pins = {0};
+    RK_AUTO(rk_torch_pack_list) packs = {0};
+    RK_TRY(rk_pins_load(s->place.store, &pins));
+    RK_TRY(rk_torch_packs_list(&s->place, &packs));
+    for (size_t i = 0; i < packs.count; i++) {
+        RK_TRY(add_source(s, &packs.items[i], &pins));
+        s->sources[s->source_count - 1].is_outdated = true;
+    }
+    return NULL;
+}
+
+// Keeps the first error, and drops later ones.
+static void note_trouble(rk_err *err, rk_err **trouble) {
+    if (*trouble)
+        rk_err_drop(err, "the first one is reported");
+    else
+        *trouble = err;
+}
+
+// A folder that files are restored into.
+typedef struct target {
+    int fd; // -1: none
+    const char *path;
+    uint64_t missing_bytes;
+    rk_torch_restored sums;
+} target;
+
+static target *target_of(target targets[2], rk_torch_module module) {
+    return &targets[module == RK_TORCH_HEADERS];
+}
+
+// Finds what the directory lacks.
+static void look(rk_torch_session *s, target targets[2]) {
+    for (size_t i = 0; i < s->known_count; i++) {
+        const rk_torch_known *one = &s->known[i];
+        rk_torch_source *source = &s->sources[one->source];
+        target *to = target_of(targets, source->pack.module);
+        struct stat info;
+        if (to->fd < 0 || rk_sys()->fstatat_fn(to->fd, one->name, &info) == 0) {
+            s->counts.present += to->fd >= 0;
+            continue;
+        }
+        source->missing++;
+        to->missing_bytes += one->bytes + BLOCK_BYTES; // the last block, half empty
+    }
+}
+
+// A quarter of the file system stays free. A disk that is fuller than that already takes a small
+// restore: a sixteenth of what is free.
+static rk_err *check_space(target *to) {
+    struct statvfs info;
+    if (to->missing_bytes == 0 || rk_sys()->statvfs_fn(to->path, &info) != 0)
+        return NULL;
+    uint64_t unit = info.f_frsize ? info.f_frsize : info.f_bsize;
+    uint64_t all = info.f_blocks * unit, available = info.f_bavail * unit;
+    uint64_t reserve = all / KEPT_FREE;
+    if (all == 0 || to->missing_bytes <= available / FREE_SHARE ||
+        (available >= reserve && to->missing_bytes <= available - reserve))
+        return NULL;
+    to->sums.is_full = true;
+    return rk_error(RK_RESOURCE_EXHAUSTED,
+                    "%llu MB are to be restored into %s, whose file system has %llu MB free: free "
+                    "space there, or set XDG_CACHE_HOME to a folder of another file system",
+                    (unsigned long long)(to->missing_bytes / 1000000 + 1), to->path,
+                    (unsigned long long)(available / 1000000));
+}
+
+// Restores the files of one pack that are missing, each in its newest version.
+static rk_err *restore_pack(rk_torch_session *s, size_t source, target *to) {
+    RK_AUTO(rk_torch_pack_view) view = {0};
+    size_t used = 0;
+    RK_TRY(rk_torch_pack_read(&s->place, &s->sources[source].pack, &view));
+    for (size_t i = 0; i < view.count; i++) {
+        char name[RK_TORCH_NAME_MAX_BYTES + 1];
+        struct stat info;
+        rk_torch_item_name(&view.items[i], name);
+        const rk_torch_known *known = rk_torch_session_find(s, name);
+        if (known && known->source == source && rk_sys()->fstatat_fn(to->fd, name, &info) != 0)
+            view.items[used++] = view.items[i];
+    }
+    return rk_torch_restore(to->fd, to->path, view.items, used, &to->sums);
+}
+
+static void add_sums(rk_torch_session *s, const target targets[2]) {
+    uint64_t missing = 0;
+    for (size_t i = 0; i < s->source_count; i++)
+        missing += s->sources[i].missing;
+    for (int i = 0; i < 2; i++) {
+        s->counts.restored += targets[i].sums.written;
+        s->counts.restored_bytes += targets[i].sums.bytes;
+    }
+    s->counts.not_restored = missing > s->counts.restored ? missing - s->counts.restored : 0;
+}
+
+static void restore_packs(rk_torch_session *s, target targets[2], rk_err **trouble) {
+    look(s, targets);
+    for (int i = 0; i < 2; i++)
+        note_trouble(check_space(&targets[i]), trouble);
+    for (size_t i = 0; i < s->source_count; i++) {
+        target *to = target_of(targets, s->sources[i].pack.module);
+        if (s->sources[i].missing && !to->sums.is_full)
+            note_trouble(restore_pack(s, i, to), trouble);
+    }
+    add_sums(s, targets);
+}
+
+static bool has_headers(const rk_torch_session *s) {
+    for (size_t i = 0; i < s->source_count; i++)
+        if (s->sources[i].pack.module == RK_TORCH_HEADERS)
+            return true;
+    return false;
+}
+
+// Headers lie in torch's own directory.
+static rk_err *restore(rk_torch_session *s, rk_err **trouble) {
+    RK_AUTO(rk_buf) path = {0};
+    rk_autofd fd = -1;
+    if (s->own && has_headers(s)) {
+        rk_torch_headers_open(s->own, true, &fd);
+        rk_buf_add_format(&path, "%s/precompiled_headers", s->own);
+        RK_TRY(rk_buf_status(&path));
+    }
+    target targets[2] = {{.fd = s->directory.fd, .path = s->directory.path},
+                         {.fd = fd, .path = rk_buf_text(&path)}};
+    restore_packs(s, targets, trouble);
+    return NULL;
+}
+
+static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *options) {
+    rk_hasher hasher;
+    rk_digest identity;
+    rk_torch_place_identify(&s->place, &identity);
+    rk_hasher_init(&hasher);
+    rk_hasher_add_field(&hasher, rk_digest_span(&identity));
+    rk_hasher_add_field(&hasher, rk_span_text(options->store));
+    rk_hasher_finish(&hasher, &identity);
+    const rk_torch_directory_wish wish = {
+        .base = options->base,
+        .job = s->place.job,
+        .identity = &identity,
+        .makes = options->keeps || (options->restores && s->source_count > 0),
+        .is_fresh = !options->restores,
+    };
+    return rk_torch_directory_open(&wish, &s->directory);
+}
+
+static rk_err *note_name(void *context, const char *name) {
+    *(bool *)context = true;
+    (void)name;
+    return NULL;
+}
+
+// A directory without files helps only if what is new is kept.
+static rk_err *leave_if_useless(rk_torch_session *s, const rk_torch_options *options) {
+    bool has_any = false;
+    if (options->keeps || !s->directory.path)
+        return NULL;
+    RK_TRY(rk_fs_list(s->directory.path, 1, note_name, &has_any));
+    if (!has_any)
+        rk_torch_directory_cleanup(&s->directory);
     return NULL;
 }
 
 // An unusable store is no reason to run without the directory.
-static rk_err *fill(rk_torch_session *s, const rk_torch_options *options, rk_err **trouble) {
+static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_err **trouble) {
     uint64_t began_ns = rk_monotonic_ns();
     if (s->place.store) {
-        rk_err *err = options->restores ? restore_packs(s, trouble) : list_replaced(s);
+        rk_err *err = options->restores ? rk_torch_session_learn(s) : list_outdated(s);
         if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && !rk_err_errno(err))
             return err;
         note_trouble(err, trouble);
     }
-    if (options->restores && options->seed && s->source_count == 0 && s->directory.is_new)
-        note_trouble(seed(s, options->seed), trouble);
+    RK_TRY(open_directory(s, options));
+    if (s->directory.path && options->restores)
+        RK_TRY(restore(s, trouble));
     s->counts.restore_ns = rk_monotonic_ns() - began_ns;
-    return NULL;
+    return leave_if_useless(s, options);
 }
 
 rk_err *rk_torch_session_begin(rk_torch_session *session, const rk_torch_options *options,
                                rk_err **out_trouble) {
-    rk_digest identity;
     *out_trouble = NULL;
+    session->began_ns = rk_realtime_ns() - CLOCK_TICK_NS;
     session->headers_since_ns = options->headers_since_ns;
-    session->own = options->seed ? rk_strdup(options->seed) : NULL;
-    if (options->seed && !session->own)
+    session->restores = options->restores;
+    session->own = options->own ? rk_strdup(options->own) : NULL;
+    if (options->own && !session->own)
         return rk_err_no_memory();
-    rk_torch_place_identify(&session->place, &identity);
-    rk_err *err = rk_torch_directory_open(options->base, session->place.job, &identity, WAIT_MS,
-                                          &session->directory);
+    rk_err *err = begin(session, options, out_trouble);
     if (!err)
-        err = fill(session, options, out_trouble);
-    if (err) {
-        rk_torch_session_cleanup(session);
-        rk_err_free(RK_TAKE(*out_trouble));
-        return err;
-    }
-    rk_torch_directory_share(&session->directory);
-    return NULL;
+        return NULL;
+    rk_torch_session_cleanup(session);
+    rk_err_free(RK_TAKE(*out_trouble));
+    return err;
 }

@@ -23,7 +23,13 @@ void scene_end(scene *s) {
 }
 
 rk_err *scene_try(scene *s, rk_torch_session *out, rk_err **out_trouble) {
-    const rk_torch_options options = {.base = s->root, .seed = s->seed, .restores = !s->refreshes};
+    char base[1024];
+    (void)snprintf(base, sizeof base, "%s/machine%u/torch-compile", s->root, s->machine);
+    const rk_torch_options options = {.base = base,
+                                      .store = s->store,
+                                      .own = s->own,
+                                      .restores = !s->refreshes,
+                                      .keeps = !s->cannot_keep};
     *out = (rk_torch_session){
         .place = {.store = s->opened,
                   .job = s->job,
@@ -35,6 +41,10 @@ rk_err *scene_try(scene *s, rk_torch_session *out, rk_err **out_trouble) {
     return rk_torch_session_begin(out, &options, out_trouble);
 }
 
+void scene_move(scene *s) {
+    s->machine++;
+}
+
 void scene_start(scene *s, rk_torch_session *out) {
     rk_err *trouble = NULL;
     rk_expect_ok(scene_try(s, out, &trouble));
@@ -42,7 +52,7 @@ void scene_start(scene *s, rk_torch_session *out) {
 }
 
 void scene_stop(rk_torch_session *session) {
-    rk_expect_ok(rk_torch_session_end(session, true, false));
+    rk_expect_ok(rk_torch_session_end(session, true, RK_TORCH_SUCCEEDED));
 }
 
 void scene_put(const rk_torch_session *session, const char *name, const char *content) {

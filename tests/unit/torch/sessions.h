@@ -9,13 +9,17 @@ typedef struct scene {
     char *root;      // owned
     char store[512]; // path
     rk_store *opened;
-    const char *job, *seed;
+    const char *job, *own;
+    unsigned machine;     // starts of one machine share a directory
     unsigned environment; // machines with different numbers differ
-    bool refreshes;
+    bool refreshes, cannot_keep;
 } scene;
 
 void scene_begin(scene *s); // `s` must be zeroed
 void scene_end(scene *s);
+
+// The next start is on another machine with the same environment: its directory is empty.
+void scene_move(scene *s);
 
 // Begins a start. Fails the test on an error; `trouble` stays out of it.
 void scene_start(scene *s, rk_torch_session *out);

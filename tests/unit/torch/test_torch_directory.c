@@ -1,11 +1,12 @@
-// The directory of a job: one path, one owner, and what several starts at once do with it.
+// The directory of a job: one path, one owner, what several starts at once do with it, and when it
+// is removed.
 #include "torch/directory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -13,10 +14,12 @@
 #include "support/tempdir.h"
 
 static char *root;
+static char base[1024];
 
 static int set_up(void **state) {
     (void)state;
     root = rk_test_tempdir();
+    (void)snprintf(base, sizeof base, "%s/cache/torch-compile", root);
     return 0;
 }
 
@@ -26,10 +29,16 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static rk_err *open_one(const char *job, rk_torch_directory *out) {
+static rk_err *open_with(const char *job, bool makes, bool is_fresh, rk_torch_directory *out) {
     rk_digest identity;
     rk_digest_of(rk_span_text(job), &identity);
-    return rk_torch_directory_open(root, job, &identity, 200, out);
+    const rk_torch_directory_wish wish = {
+        .base = base, .job = job, .identity = &identity, .makes = makes, .is_fresh = is_fresh};
+    return rk_torch_directory_open(&wish, out);
+}
+
+static rk_err *open_one(const char *job, rk_torch_directory *out) {
+    return open_with(job, true, false, out);
 }
 
 static void put(const rk_torch_directory *directory, const char *name) {
@@ -50,24 +59,28 @@ static bool is_there(const char *path) {
     return lstat(path, &info) == 0;
 }
 
-static void the_path_is_the_same_at_every_start(void **state) {
+static void age(const char *path, unsigned days) {
+    uint64_t then_s = rk_realtime_ns() / 1000000000 - UINT64_C(86400) * days;
+    const struct timespec times[2] = {{.tv_sec = (time_t)then_s}, {.tv_sec = (time_t)then_s}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void the_path_and_the_files_stay(void **state) {
     (void)state;
     char *path = NULL;
     struct stat info;
     for (int i = 0; i < 2; i++) {
         RK_AUTO(rk_torch_directory) one = {0};
         rk_expect_ok(open_one("train", &one));
-        assert_true(one.is_new);
         assert_int_equal(stat(one.path, &info), 0);
         assert_int_equal(info.st_mode & 07777, 0700);
+        if (i)
+            assert_true(has(&one, "result.pt2"));
+        put(&one, "result.pt2");
         if (path)
             assert_string_equal(one.path, path);
         free(path);
         path = strdup(one.path);
-        rk_torch_directory_share(&one);
-        assert_true(rk_torch_directory_claim(&one));
-        rk_torch_directory_remove(&one);
-        assert_false(is_there(one.path) || is_there(one.lock));
     }
     RK_AUTO(rk_torch_directory) other = {0};
     rk_expect_ok(open_one("other", &other));
@@ -75,23 +88,16 @@ static void the_path_is_the_same_at_every_start(void **state) {
     free(path);
 }
 
-static void what_a_killed_start_left_is_removed(void **state) {
+static void nothing_is_made_unless_asked(void **state) {
     (void)state;
-    char path[2048];
-    {
-        RK_AUTO(rk_torch_directory) killed = {0};
-        rk_expect_ok(open_one("train", &killed));
-        put(&killed, "half");
-        (void)snprintf(path, sizeof path, "%s/a/b/c", killed.path);
-        rk_expect_ok(rk_fs_make_dirs(path, 0700));
-        (void)snprintf(path, sizeof path, "%s/link", killed.path);
-        assert_int_equal(symlink("/etc/passwd", path), 0);
-    }
-    RK_AUTO(rk_torch_directory) next = {0};
-    rk_expect_ok(open_one("train", &next));
-    assert_true(next.is_new);
-    assert_int_equal(rk_test_count_entries(next.path), 0);
-    assert_true(is_there("/etc/passwd"));
+    RK_AUTO(rk_torch_directory) one = {0};
+    RK_AUTO(rk_torch_directory) two = {0};
+    rk_expect_ok(open_with("train", false, false, &one));
+    assert_null(one.path);
+    assert_false(is_there(base));
+    rk_expect_ok(open_one("train", &one));
+    rk_expect_ok(open_with("train", false, false, &two));
+    assert_string_equal(one.path, two.path);
 }
 
 static void starts_at_the_same_time_share(void **state) {
@@ -99,74 +105,132 @@ static void starts_at_the_same_time_share(void **state) {
     RK_AUTO(rk_torch_directory) first = {0};
     RK_AUTO(rk_torch_directory) second = {0};
     rk_expect_ok(open_one("train", &first));
+    assert_true(rk_torch_directory_is_alone(&first));
     put(&first, "file");
-    rk_torch_directory_share(&first);
     rk_expect_ok(open_one("train", &second));
-    assert_false(second.is_new);
     assert_true(has(&second, "file"));
-    rk_torch_directory_share(&second);
-    assert_false(rk_torch_directory_claim(&first));
+    assert_false(rk_torch_directory_is_alone(&first));
+    assert_false(rk_torch_directory_is_alone(&second)); // the first one still has its lock
     rk_torch_directory_cleanup(&first);
-    assert_true(rk_torch_directory_claim(&second));
+    assert_true(rk_torch_directory_is_alone(&second));
 }
 
-static void others_wait_while_it_is_filled(void **state) {
+// Later starts use the newest generation, and the older one stays.
+static void a_fresh_directory_is_a_new_one(void **state) {
     (void)state;
     RK_AUTO(rk_torch_directory) first = {0};
-    RK_AUTO(rk_torch_directory) second = {0};
+    RK_AUTO(rk_torch_directory) fresh = {0};
+    RK_AUTO(rk_torch_directory) next = {0};
+    RK_AUTO(rk_torch_directory) again = {0};
     rk_expect_ok(open_one("train", &first));
-    rk_expect_code(RK_UNAVAILABLE, open_one("train", &second));
-}
-
-// A process of the job that outlives the command keeps the directory.
-static void a_process_of_the_job_keeps_it(void **state) {
-    (void)state;
-    RK_AUTO(rk_torch_directory) one = {0};
-    int ends[2];
-    char byte;
-    rk_expect_ok(open_one("train", &one));
-    rk_torch_directory_share(&one);
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        (void)close(ends[1]);
-        (void)close(one.lock_fd); // it has O_CLOEXEC
-        _exit(read(ends[0], &byte, 1) < 0);
-    }
-    assert_false(rk_torch_directory_claim(&one));
-    (void)close(ends[1]);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_true(rk_torch_directory_claim(&one));
-    (void)close(ends[0]);
+    put(&first, "file");
+    rk_expect_ok(open_with("train", true, true, &fresh));
+    assert_string_not_equal(first.path, fresh.path);
+    assert_int_equal(rk_test_count_entries(fresh.path), 0);
+    rk_expect_ok(open_one("train", &next));
+    assert_string_equal(next.path, fresh.path);
+    assert_true(has(&first, "file"));
+    rk_expect_ok(open_with("train", true, true, &again));
+    assert_string_not_equal(again.path, fresh.path);
 }
 
 static void unsafe_folders_are_refused(void **state) {
     (void)state;
-    char top[1024], elsewhere[1024];
-    RK_AUTO(rk_torch_directory) one = {0};
-    (void)snprintf(top, sizeof top, "%s/rekindle-%lu", root, (unsigned long)geteuid());
+    char elsewhere[1024], parent[1024];
+    struct stat info;
+    (void)snprintf(parent, sizeof parent, "%s/cache", root);
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", root);
+    rk_expect_ok(rk_fs_make_dirs(parent, 0700));
     rk_expect_ok(rk_fs_make_dirs(elsewhere, 0700));
-    assert_int_equal(symlink(elsewhere, top), 0);
-    rk_expect_code(RK_INVALID_ARGUMENT, open_one("train", &one));
-    assert_int_equal(unlink(top), 0);
-    assert_int_equal(mkdir(top, 0700), 0);
-    assert_int_equal(chmod(top, 0755), 0);
-    rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &one));
-    assert_int_equal(chmod(top, 0777), 0);
-    rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &one));
-    assert_int_equal(chmod(top, 0700), 0);
-    rk_expect_ok(open_one("train", &one));
+    {
+        RK_AUTO(rk_torch_directory) one = {0};
+        assert_int_equal(symlink(elsewhere, base), 0);
+        rk_err *err = open_one("train", &one);
+        assert_non_null(err);
+        rk_err_free(err);
+        assert_int_equal(rk_test_count_entries(elsewhere), 0);
+        assert_int_equal(unlink(base), 0);
+    }
+    RK_AUTO(rk_torch_directory) two = {0};
+    assert_int_equal(mkdir(base, 0700), 0);
+    assert_int_equal(chmod(base, 0777), 0);
+    rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &two));
+    assert_int_equal(chmod(base, 0755), 0); // as a job makes it that inherits the variables
+    assert_int_equal(chmod(parent, 0777), 0);
+    rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &two));
+    assert_int_equal(chmod(parent, 01777), 0);
+    rk_expect_ok(open_one("train", &two));
+    assert_int_equal(stat(base, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
 }
+
+static void note(void *context, const rk_torch_unused *unused) {
+    assert_true(unused->age_ns >= RK_TORCH_UNUSED_NS);
+    assert_int_equal(unused->bytes, 1);
+    *(unsigned *)context += 1;
+}
+
+static unsigned collect(bool dry_run) {
+    unsigned count = 0;
+    rk_expect_ok(rk_torch_directories_collect(base, dry_run, note, &count));
+    return count;
+}
+
+static void only_unused_directories_are_removed(void **state) {
+    (void)state;
+    char path[1024], link[2048], outside[1024];
+    assert_int_equal(collect(false), 0); // there is no base
+    (void)snprintf(outside, sizeof outside, "%s/outside", root);
+    rk_expect_ok(rk_fs_publish(outside, "x", 1, 0600));
+    RK_AUTO(rk_torch_directory) one = {0};
+    rk_expect_ok(open_one("train", &one));
+    (void)snprintf(path, sizeof path, "%s", one.path);
+    (void)snprintf(link, sizeof link, "%s/link", path);
+    put(&one, "file");
+    assert_int_equal(symlink(outside, link), 0);
+    age(path, 31);
+    assert_int_equal(collect(false), 0); // it is locked
+    rk_torch_directory_cleanup(&one);
+    assert_int_equal(collect(true), 1);
+    assert_true(is_there(path));
+    age(path, 29);
+    assert_int_equal(collect(false), 0);
+    age(path, 31);
+    assert_int_equal(collect(false), 1);
+    assert_false(is_there(path));
+    assert_int_equal(rk_test_count_entries(base), 0);
+    assert_true(is_there(outside));
+}
+
+// A start sets the time, so that gc leaves the directory alone.
+static void a_start_makes_it_used(void **state) {
+    (void)state;
+    RK_AUTO(rk_torch_directory) one = {0};
+    rk_expect_ok(open_one("train", &one));
+    age(one.path, 40);
+    rk_torch_directory_cleanup(&one);
+    rk_expect_ok(open_one("train", &one));
+    rk_torch_directory_cleanup(&one);
+    assert_int_equal(collect(false), 0);
+}
+
+static void a_start_does_not_wait_for_ever(void **state) {
+    (void)state;
+    RK_AUTO(rk_torch_directory) one = {0};
+    RK_AUTO(rk_torch_directory) two = {0};
+    rk_expect_ok(open_one("train", &one));
+    assert_int_equal(flock(one.fd, LOCK_EX), 0); // as gc does while it removes
+    rk_expect_code(RK_UNAVAILABLE, open_one("train", &two));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_path_is_the_same_at_every_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_killed_start_left_is_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(starts_at_the_same_time_share, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(others_wait_while_it_is_filled, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_process_of_the_job_keeps_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(unsafe_folders_are_refused, set_up, tear_down),
+        TEST(the_path_and_the_files_stay),   TEST(nothing_is_made_unless_asked),
+        TEST(starts_at_the_same_time_share), TEST(a_fresh_directory_is_a_new_one),
+        TEST(unsafe_folders_are_refused),    TEST(only_unused_directories_are_removed),
+        TEST(a_start_makes_it_used),         TEST(a_start_does_not_wait_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static int tear_down(void **state) {
 static void first(scene *s) {
     RK_AUTO(rk_torch_session) one = {0};
     scene_start(s, &one);
-    scene_put(&one, "fxgraph/entry", "graph");
+    scene_put(&one, "fxgraph/ab/0123", "graph");
     scene_put(&one, "q5/kernel.py", "code");
     scene_stop(&one);
 }
@@ -38,6 +38,7 @@ static void assert_sound(scene *s) {
 static void restoring_survives_any_failure(void **state) {
     scene *s = *state;
     first(s);
+    scene_move(s);
     for (unsigned nth = 1;; nth++) {
         RK_AUTO(rk_torch_session) one = {0};
         rk_err *trouble = NULL;
@@ -54,8 +55,7 @@ static void restoring_survives_any_failure(void **state) {
         }
         rk_err_free(err);
         rk_err_free(trouble);
-        if (one.directory.path)
-            rk_torch_directory_remove(&one.directory);
+        scene_move(s);
         assert_sound(s);
         if (!failed)
             break;
@@ -68,12 +68,13 @@ static void keeping_survives_a_full_disk(void **state) {
     first(s);
     for (unsigned nth = 1;; nth++) {
         RK_AUTO(rk_torch_session) one = {0};
+        scene_move(s);
         scene_start(s, &one);
         scene_expect(&one, "q5/kernel.py", "code");
         scene_put(&one, "q5/more.py", "more");
         rk_fault_begin(&(rk_fault_plan){
             .nth = nth, .calls = RK_FAULT_EVERY_CHANGE, .error_number = ENOSPC, .lasting = true});
-        rk_err *err = rk_torch_session_end(&one, true, false);
+        rk_err *err = rk_torch_session_end(&one, true, RK_TORCH_SUCCEEDED);
         bool failed = rk_fault_end();
         rk_err_free(err);
         assert_sound(s);
@@ -92,7 +93,7 @@ static void keep(void *context) {
     scene_start(s, &one);
     scene_put(&one, "q5/more.py", "more");
     rk_fault_begin(&(rk_fault_plan){.nth = *nth, .exits = true});
-    rk_err_free(rk_torch_session_end(&one, true, false));
+    rk_err_free(rk_torch_session_end(&one, true, RK_TORCH_SUCCEEDED));
     bool ignored = rk_fault_end();
     (void)ignored;
 }
@@ -106,8 +107,9 @@ static void keeping_survives_a_kill(void **state) {
         int status = rk_fault_in_child(keep, context);
         assert_sound(s);
         RK_AUTO(rk_torch_session) next = {0};
+        scene_move(s);
         scene_start(s, &next);
-        scene_expect(&next, "fxgraph/entry", "graph");
+        scene_expect(&next, "fxgraph/ab/0123", "graph");
         scene_expect(&next, "q5/kernel.py", "code");
         if (status != RK_FAULT_EXIT_STATUS) {
             scene_expect(&next, "q5/more.py", "more");

@@ -1,6 +1,7 @@
 // Which files are kept, in which module, and which names are valid.
 #include "torch/module.h"
 
+#include "base/macros.h"
 #include "support/cmocka.h"
 
 static void assert_module(const char *path, const char *expected) {
@@ -16,29 +17,42 @@ static void assert_module(const char *path, const char *expected) {
 static void files_have_modules(void **state) {
     (void)state;
     assert_module("fxgraph/ab/fabc/0123", "inductor");
+    assert_module("fxgraph/ab/fabc/tmp123", "inductor"); // a digest
     assert_module("q5/cq5xyz.py", "inductor");
     assert_module("q5/cq5xyz.main.so", "inductor");
-    assert_module("aotautograd/aabc/entry", "aotautograd");
+    assert_module("q5/cq5xyz.main.cpp", "inductor");
+    assert_module("aotautograd/aabc/0123", "aotautograd");
     assert_module("triton/0/HASH/kernel.cubin", "triton");
+    assert_module("triton/HASH/__triton_launcher.cpython-311-x86_64-linux-gnu.so", "triton");
     assert_module("cache/0123abcd", "autotune");
     assert_module("q5/cq5xyz.best_config", "autotune");
     assert_module("dynamo/code_state_train_0.pkl", "pgo");
-    assert_module("dynamo", "inductor"); // a file, not the folder
 }
 
-static void temporary_files_are_left_out(void **state) {
+static void other_files_are_left_out(void **state) {
     (void)state;
-    assert_module("locks/abc.lock", NULL);
-    assert_module("q5/abc.lock", NULL);
-    assert_module("precompiled_headers/x.h", NULL);
-    assert_module("q5/x.h.gch", NULL);
-    assert_module("q5/.123.456.tmp", NULL);
-    assert_module("triton/0/tmp.pid_12_ab/kernel.json", NULL);
-    assert_module("tmpab12/x.so", NULL);
-    assert_module(".hidden", NULL);
+    static const char *const paths[] = {
+        "locks/abc.lock", "q5/abc.lock", "precompiled_headers/x.h", "q5/x.h.gch", "q5/.123.456.tmp",
+        "fxgraph/ab/.1.2.tmp", "triton/0/tmp.pid_12_ab/kernel.json", "tmpab12/x.so", ".hidden",
+        "dynamo", "dynamo/code_state_x.pkl.lock", "file.py", "gcc/bin/g++", "aoti_eager/aten/x.so",
+        // What AOTInductor writes holds weights.
+        "q5/cabc.pt2", "q5/cabc.wrapper.so", "q5/cabc.wrapper.cpp", "q5/cabc.kernel.o", "q5/w.bin",
+        "q5/cabc.wrapper_metadata.json", "q5/a/b.wrapper.so"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(paths); i++)
+        assert_module(paths[i], NULL);
     assert_false(rk_torch_keeps_folder("locks"));
+    assert_false(rk_torch_keeps_folder("gcc"));
     assert_false(rk_torch_keeps_folder("q5/tmpxyz"));
     assert_true(rk_torch_keeps_folder("fxgraph/ab"));
+}
+
+static void names_fit_their_module(void **state) {
+    (void)state;
+    assert_true(rk_torch_module_has(RK_TORCH_PGO, "dynamo/code_state_a.pkl"));
+    assert_false(rk_torch_module_has(RK_TORCH_PGO, "aotautograd/aabc/0123"));
+    assert_true(rk_torch_module_has(RK_TORCH_HEADERS, "cabc.h.gch"));
+    assert_false(rk_torch_module_has(RK_TORCH_HEADERS, "a/cabc.h"));
+    assert_false(rk_torch_module_has(RK_TORCH_HEADERS, ".bashrc"));
 }
 
 static void names_of_modules_are_parsed(void **state) {
@@ -82,11 +96,9 @@ static void costly_files_cost_more(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_have_modules),
-        cmocka_unit_test(temporary_files_are_left_out),
-        cmocka_unit_test(names_of_modules_are_parsed),
-        cmocka_unit_test(names_must_be_safe),
-        cmocka_unit_test(costly_files_cost_more),
+        cmocka_unit_test(files_have_modules),     cmocka_unit_test(other_files_are_left_out),
+        cmocka_unit_test(names_fit_their_module), cmocka_unit_test(names_of_modules_are_parsed),
+        cmocka_unit_test(names_must_be_safe),     cmocka_unit_test(costly_files_cost_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

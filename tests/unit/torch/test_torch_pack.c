@@ -1,6 +1,7 @@
 // The bytes of a pack: what goes in comes out, and anything else is refused.
 #include "torch/pack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -140,6 +141,37 @@ static void times_do_not_count(void **state) {
     assert_false(rk_digest_equal(&first, &second));
 }
 
+// Equal contents are stored once, so a small pack could write much.
+static void the_sum_of_the_files_is_limited(void **state) {
+    (void)state;
+    enum { COUNT = 64, BYTES = 8 << 20 };
+    rk_torch_item items[COUNT];
+    char names[COUNT][16];
+    RK_AUTO(rk_buf) data = {0};
+    rk_autofree char *content = rk_malloc(BYTES);
+    assert_non_null(content);
+    memset(content, 'x', BYTES);
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)snprintf(names[i], sizeof names[i], "q5/%02zu.py", i);
+        items[i] =
+            (rk_torch_item){.name = rk_span_text(names[i]), .content = rk_span_of(content, BYTES)};
+        rk_digest_of(items[i].content, &items[i].digest);
+    }
+    rk_expect_code(RK_OUT_OF_RANGE, rk_torch_pack_encode(items, COUNT, &data));
+    rk_expect_ok(rk_torch_pack_encode(items, 2, &data));
+    RK_AUTO(rk_buf) more = {0}; // rows of the same content, one after the other
+    rk_buf_add(&more, data.data, 8);
+    rk_buf_add_u32le(&more, COUNT);
+    rk_buf_add_u32le(&more, 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        rk_buf_add_u32le(&more, 8);
+        rk_buf_add(&more, data.data + TABLE_BYTES + FLAGS, ROW_BYTES - FLAGS);
+        rk_buf_add(&more, names[i], 8);
+    }
+    rk_buf_add(&more, content, BYTES);
+    refuse(&more);
+}
+
 // The file is never rewritten: a new version of the format gets a new one.
 static void the_golden_file_is_read(void **state) {
     (void)state;
@@ -158,6 +190,7 @@ int main(void) {
         cmocka_unit_test(hostile_fields_are_refused),
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(times_do_not_count),
+        cmocka_unit_test(the_sum_of_the_files_is_limited),
         cmocka_unit_test(the_golden_file_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/macros.h"
+#include "store/pins.h"
 
 static int set_up(void **state) {
     static scene s;
@@ -28,7 +30,8 @@ static void add(scene *s, unsigned number, size_t bytes) {
     RK_AUTO(rk_torch_session) one = {0};
     memset(content, 'a' + (int)(number % 26), bytes);
     content[bytes] = '\0';
-    (void)snprintf(name, sizeof name, "q5/file_%u", number);
+    (void)snprintf(name, sizeof name, "q5/file_%u.py", number);
+    scene_move(s);
     scene_start(s, &one);
     scene_put(&one, name, content);
     scene_stop(&one);
@@ -61,7 +64,7 @@ static void equal_packs_are_one(void **state) {
     for (int i = 0; i < 2; i++) {
         rk_digest digest;
         rk_torch_pack pack;
-        rk_torch_item item = {.name = rk_span_text("q5/x"), .content = rk_span_text("content")};
+        rk_torch_item item = {.name = rk_span_text("q5/x.py"), .content = rk_span_text("content")};
         rk_digest_of(item.content, &item.digest);
         rk_digest_of(rk_span_text("environment"), &digest);
         item.modified_ns = (uint64_t)i;
@@ -71,7 +74,9 @@ static void equal_packs_are_one(void **state) {
                                       .run = "run",
                                       .environment = digest,
                                       .components_json = rk_span_text("[]")};
-        rk_expect_ok(rk_torch_pack_store(&place, RK_TORCH_INDUCTOR, &item, 1, &pack));
+        bool stored = false;
+        rk_expect_ok(rk_torch_pack_store(&place, RK_TORCH_INDUCTOR, &item, 1, &pack, &stored));
+        assert_int_equal(stored, i == 0);
     }
     assert_int_equal(scene_packs(s), 1);
 }
@@ -94,17 +99,19 @@ static void a_damaged_pack_is_set_aside(void **state) {
     scene *s = *state;
     add(s, 0, 100);
     damage(s);
+    scene_move(s);
     RK_AUTO(rk_torch_session) two = {0};
     scene_start(s, &two);
     assert_int_equal(two.counts.damaged, 1);
     assert_int_equal(two.counts.restored, 0);
-    scene_expect(&two, "q5/file_0", NULL);
-    scene_put(&two, "q5/file_0", "new");
+    scene_expect(&two, "q5/file_0.py", NULL);
+    scene_put(&two, "q5/file_0.py", "new");
     scene_stop(&two);
     rk_torch_session_cleanup(&two);
+    scene_move(s);
     scene_start(s, &two);
     assert_int_equal(two.counts.damaged, 0);
-    scene_expect(&two, "q5/file_0", "new");
+    scene_expect(&two, "q5/file_0.py", "new");
 }
 
 static void a_removed_pack_is_missed(void **state) {
@@ -113,6 +120,7 @@ static void a_removed_pack_is_missed(void **state) {
     add(s, 0, 100);
     rk_expect_ok(rk_store_each(s->opened, RK_ENTRY_EXECUTABLE, note_path, path));
     assert_int_equal(unlink(path), 0);
+    scene_move(s);
     RK_AUTO(rk_torch_session) two = {0};
     scene_start(s, &two);
     assert_int_equal(two.counts.restored, 0);
@@ -128,6 +136,7 @@ static void a_copied_store_is_as_good(void **state) {
     (void)snprintf(moved, sizeof moved, "%s/moved", s->root);
     assert_int_equal(rename(s->store, moved), 0);
     rk_expect_ok(rk_store_open(moved, true, &s->opened));
+    scene_move(s);
     RK_AUTO(rk_torch_session) two = {0};
     scene_start(s, &two);
     assert_int_equal(two.counts.restored, 1);
@@ -142,10 +151,42 @@ static void a_store_that_is_too_small(void **state) {
     for (int i = 0; i < 5000; i++)
         content[i] = (char)(33 + (i * 7919 + i * i) % 90);
     content[5000] = '\0';
-    scene_put(&one, "q5/large", content);
-    rk_expect_code(RK_OUT_OF_RANGE, rk_torch_session_end(&one, true, false));
+    scene_put(&one, "q5/large.py", content);
+    rk_expect_code(RK_OUT_OF_RANGE, rk_torch_session_end(&one, true, RK_TORCH_SUCCEEDED));
     assert_int_equal(one.counts.not_kept, 1);
     free(content);
+}
+
+// What the user pinned stays as it is, and its files count as known.
+static void a_pinned_pack_stays(void **state) {
+    scene *s = *state;
+    char path[1024], hex[RK_DIGEST_HEX_CHARS + 1];
+    add(s, 0, 100);
+    rk_expect_ok(rk_store_each(s->opened, RK_ENTRY_EXECUTABLE, note_path, path));
+    (void)snprintf(hex, sizeof hex, "%s", strrchr(path, '/') + 1);
+    rk_expect_ok(rk_store_pin(s->opened, hex, NULL));
+    for (unsigned i = 1; i < 4; i++)
+        add(s, i, 1000);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(scene_packs(s), 2);
+}
+
+// A pack brings only files of its own module.
+static void foreign_names_are_refused(void **state) {
+    scene *s = *state;
+    static const char *const names[] = {"aotautograd/abc", ".x", "locks/a.lock", "q5/a.wrapper.so"};
+    RK_AUTO(rk_torch_session) one = {0};
+    scene_start(s, &one);
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
+        RK_AUTO(rk_torch_pack_view) view = {0};
+        bool stored = false;
+        rk_torch_pack pack;
+        rk_torch_item item = {.name = rk_span_text(names[i]), .content = rk_span_text("content")};
+        rk_digest_of(item.content, &item.digest);
+        rk_expect_ok(rk_torch_pack_store(&one.place, RK_TORCH_PGO, &item, 1, &pack, &stored));
+        rk_expect_ok(rk_torch_pack_read(&one.place, &pack, &view));
+        assert_true(view.is_damaged && !view.found);
+    }
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -155,7 +196,8 @@ int main(void) {
         TEST(packs_do_not_only_grow),    TEST(a_large_pack_stays),
         TEST(equal_packs_are_one),       TEST(a_damaged_pack_is_set_aside),
         TEST(a_removed_pack_is_missed),  TEST(a_copied_store_is_as_good),
-        TEST(a_store_that_is_too_small),
+        TEST(a_store_that_is_too_small), TEST(a_pinned_pack_stays),
+        TEST(foreign_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

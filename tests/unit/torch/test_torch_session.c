@@ -2,6 +2,7 @@
 #include "sessions.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "support/tempdir.h"
 
 static int set_up(void **state) {
     static scene s;
@@ -28,7 +30,7 @@ static void first(scene *s) {
     RK_AUTO(rk_torch_session) one = {0};
     scene_start(s, &one);
     assert_int_equal(one.counts.restored, 0);
-    scene_put(&one, "fxgraph/ab/fab/entry", "graph");
+    scene_put(&one, "fxgraph/ab/fab/0123", "graph");
     scene_put(&one, "q5/kernel.py", "code");
     scene_put(&one, "dynamo/code_state_train.pkl", "sizes");
     scene_put(&one, "locks/kernel.lock", "");
@@ -41,15 +43,42 @@ static void files_are_restored(void **state) {
     scene *s = *state;
     RK_AUTO(rk_torch_session) two = {0};
     first(s);
+    scene_move(s);
     scene_start(s, &two);
     assert_int_equal(two.counts.restored, 3);
+    assert_int_equal(two.counts.present, 0);
     assert_int_equal(two.counts.restored_bytes, 5 + 4 + 5);
-    scene_expect(&two, "fxgraph/ab/fab/entry", "graph");
+    scene_expect(&two, "fxgraph/ab/fab/0123", "graph");
     scene_expect(&two, "q5/kernel.py", "code");
     scene_expect(&two, "dynamo/code_state_train.pkl", "sizes");
     scene_expect(&two, "locks/kernel.lock", NULL);
     scene_stop(&two);
     assert_int_equal(two.counts.kept, 0);
+    assert_int_equal(two.counts.made, 0);
+}
+
+// The directory stays: no end and no start removes a file of the job.
+static void the_directory_stays(void **state) {
+    scene *s = *state;
+    first(s);
+    {
+        RK_AUTO(rk_torch_session) two = {0};
+        scene_start(s, &two);
+        assert_int_equal(two.counts.restored, 0);
+        assert_int_equal(two.counts.present, 3);
+        scene_put(&two, "q5/result.pt2", "weights");
+        scene_stop(&two);
+        assert_int_equal(two.counts.made, 0); // no file of a known kind
+        assert_int_equal(two.counts.kept, 0);
+    }
+    RK_AUTO(rk_torch_session) next = {0};
+    s->cannot_keep = true;
+    scene_start(s, &next);
+    scene_expect(&next, "q5/result.pt2", "weights");
+    scene_put(&next, "q5/more.py", "more");
+    rk_expect_ok(rk_torch_session_end(&next, false, RK_TORCH_SUCCEEDED));
+    assert_int_equal(next.counts.made, 1);
+    assert_int_equal(next.counts.kept, 0);
 }
 
 static void stat_file(const rk_torch_session *session, const char *name, struct stat *out) {
@@ -65,21 +94,22 @@ static void times_and_permissions_are_kept(void **state) {
     {
         RK_AUTO(rk_torch_session) one = {0};
         scene_start(s, &one);
-        scene_put(&one, "q5/run", "program");
-        scene_put(&one, "q5/text", "text");
-        scene_age(&one, "q5/run", 1000);
-        (void)snprintf(path, sizeof path, "%s/q5/run", one.directory.path);
+        scene_put(&one, "q5/run.py", "program");
+        scene_put(&one, "q5/text.py", "text");
+        scene_age(&one, "q5/run.py", 1000);
+        (void)snprintf(path, sizeof path, "%s/q5/run.py", one.directory.path);
         assert_int_equal(chmod(path, 0755), 0);
-        stat_file(&one, "q5/run", &before);
+        stat_file(&one, "q5/run.py", &before);
         scene_stop(&one);
     }
     RK_AUTO(rk_torch_session) two = {0};
+    scene_move(s);
     scene_start(s, &two);
-    stat_file(&two, "q5/run", &after);
+    stat_file(&two, "q5/run.py", &after);
     assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
     assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
     assert_int_equal(after.st_mode & 07777, 0700);
-    stat_file(&two, "q5/text", &after);
+    stat_file(&two, "q5/text.py", &after);
     assert_int_equal(after.st_mode & 07777, 0600);
 }
 
@@ -97,6 +127,7 @@ static void a_changed_file_replaces_the_old_one(void **state) {
         assert_int_equal(scene_packs(s), 2); // inductor, pgo
     }
     RK_AUTO(rk_torch_session) last = {0};
+    scene_move(s);
     scene_start(s, &last);
     scene_expect(&last, "dynamo/code_state_train.pkl", "sizes 2");
     assert_int_equal(last.counts.restored, 3);
@@ -121,7 +152,7 @@ static void other_machines_and_jobs_are_apart(void **state) {
         s->environment = i % 2;
         s->job = i == 2 ? "other" : "train";
         scene_start(s, &one);
-        assert_int_equal(one.counts.restored, i == 0 ? 3 : 0);
+        assert_int_equal(one.counts.present, i == 0 ? 3 : 0);
         if (path)
             assert_string_not_equal(path, one.directory.path);
         free(path);
@@ -139,19 +170,21 @@ static void starts_at_the_same_time_keep_both(void **state) {
         scene_start(s, &one);
         scene_start(s, &two);
         assert_string_equal(one.directory.path, two.directory.path);
-        scene_put(&one, "q5/of_one", "1");
-        scene_put(&two, "q5/of_two", "2");
-        scene_age(&one, "q5/of_one", 60);
+        scene_put(&one, "q5/of_one.py", "1");
+        scene_put(&two, "q5/of_two.py", "2");
+        scene_age(&one, "q5/of_one.py", 60);
         scene_stop(&one); // a file of the last seconds may still be written
         assert_int_equal(one.counts.kept, 1);
         rk_torch_session_cleanup(&one); // as its process does when it ends
-        scene_expect(&two, "q5/of_one", "1");
+        scene_expect(&two, "q5/of_one.py", "1");
         scene_stop(&two);
+        assert_int_equal(two.counts.kept, 1); // the first start has stored the other one
     }
     RK_AUTO(rk_torch_session) next = {0};
+    scene_move(s);
     scene_start(s, &next);
-    scene_expect(&next, "q5/of_one", "1");
-    scene_expect(&next, "q5/of_two", "2");
+    scene_expect(&next, "q5/of_one.py", "1");
+    scene_expect(&next, "q5/of_two.py", "2");
 }
 
 static void a_killed_job_keeps_what_is_complete(void **state) {
@@ -164,10 +197,11 @@ static void a_killed_job_keeps_what_is_complete(void **state) {
         scene_put(&one, "q5/young.py", "half");
         scene_put(&one, "q5/cut.so", "\177ELF");
         scene_age(&one, "q5/cut.so", 60);
-        rk_expect_ok(rk_torch_session_end(&one, true, true));
+        rk_expect_ok(rk_torch_session_end(&one, true, RK_TORCH_KILLED));
         assert_int_equal(one.counts.kept, 1);
     }
     RK_AUTO(rk_torch_session) next = {0};
+    scene_move(s);
     scene_start(s, &next);
     scene_expect(&next, "q5/old.py", "old");
     scene_expect(&next, "q5/young.py", NULL);
@@ -179,22 +213,25 @@ static void nothing_is_kept_if_it_may_not(void **state) {
     RK_AUTO(rk_torch_session) one = {0};
     scene_start(s, &one);
     scene_put(&one, "q5/kernel.py", "code");
-    rk_expect_ok(rk_torch_session_end(&one, false, false));
+    rk_expect_ok(rk_torch_session_end(&one, false, RK_TORCH_SUCCEEDED));
     assert_int_equal(scene_packs(s), 0);
+}
+
+static void refresh(scene *s, rk_torch_end how) {
+    RK_AUTO(rk_torch_session) two = {0};
+    s->refreshes = true;
+    scene_start(s, &two);
+    scene_expect(&two, "q5/kernel.py", NULL);
+    scene_put(&two, "q5/newer.py", "newer");
+    scene_age(&two, "q5/newer.py", 60);
+    rk_expect_ok(rk_torch_session_end(&two, true, how));
+    s->refreshes = false;
 }
 
 static void refresh_begins_empty_and_replaces(void **state) {
     scene *s = *state;
     first(s);
-    {
-        RK_AUTO(rk_torch_session) two = {0};
-        s->refreshes = true;
-        scene_start(s, &two);
-        scene_expect(&two, "q5/kernel.py", NULL);
-        scene_put(&two, "q5/newer.py", "newer");
-        scene_stop(&two);
-        s->refreshes = false;
-    }
+    refresh(s, RK_TORCH_SUCCEEDED);
     RK_AUTO(rk_torch_session) next = {0};
     scene_start(s, &next);
     scene_expect(&next, "q5/newer.py", "newer");
@@ -202,45 +239,149 @@ static void refresh_begins_empty_and_replaces(void **state) {
     scene_expect(&next, "dynamo/code_state_train.pkl", "sizes"); // of another module
 }
 
-static void put_seed(const scene *s, const char *name, mode_t mode) {
-    char path[2048], folder[1024];
-    (void)snprintf(folder, sizeof folder, "%s/own", s->root);
-    (void)snprintf(path, sizeof path, "%s/own/%s", s->root, name);
-    rk_expect_ok(rk_fs_make_dirs(folder, 0700));
-    assert_int_equal(chmod(folder, mode), 0);
-    rk_expect_ok(rk_fs_publish(path, "seed", 4, 0600));
+// Other starts still need what it did not come to make.
+static void a_refresh_that_fails_replaces_nothing(void **state) {
+    scene *s = *state;
+    first(s);
+    refresh(s, RK_TORCH_FAILED);
+    refresh(s, RK_TORCH_KILLED);
+    RK_AUTO(rk_torch_session) next = {0};
+    scene_move(s);
+    scene_start(s, &next);
+    scene_expect(&next, "q5/newer.py", "newer");
+    scene_expect(&next, "q5/kernel.py", "code");
 }
 
-static void the_users_own_directory_is_taken(void **state) {
+// Without a pack and without files, a directory of rekindle's would only be colder than torch's.
+static void no_directory_if_it_does_not_help(void **state) {
     scene *s = *state;
-    char own[1024];
-    (void)snprintf(own, sizeof own, "%s/own", s->root);
-    s->seed = own;
-    put_seed(s, "kernel.py", 0755);
+    RK_AUTO(rk_torch_session) none = {0};
+    RK_AUTO(rk_torch_session) some = {0};
+    s->cannot_keep = true;
+    scene_start(s, &none);
+    assert_null(none.directory.path);
+    s->cannot_keep = false;
+    first(s);
+    s->cannot_keep = true;
+    scene_move(s);
+    scene_start(s, &some);
+    assert_non_null(some.directory.path);
+    scene_expect(&some, "q5/kernel.py", "code");
+}
+
+// The same job with two stores has two directories: neither store gets the other's files.
+static void stores_are_apart(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) one = {0};
+    RK_AUTO(rk_torch_session) two = {0};
+    scene_start(s, &one);
+    (void)snprintf(s->store, sizeof s->store, "%s/other", s->root);
+    scene_start(s, &two);
+    assert_string_not_equal(one.directory.path, two.directory.path);
+}
+
+static int small_disk(const char *path, struct statvfs *out) {
+    (void)path;
+    *out = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096, .f_blocks = 100, .f_bavail = 27};
+    return 0;
+}
+
+// Three small files need three blocks, and a quarter of a hundred blocks must stay free.
+static void a_restore_leaves_a_quarter_of_the_disk(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) two = {0};
+    rk_sys_table table = rk_sys_libc;
+    rk_err *trouble = NULL;
+    first(s);
+    scene_move(s);
+    table.statvfs_fn = small_disk;
+    rk_sys_replace(&table);
+    rk_expect_ok(scene_try(s, &two, &trouble));
+    rk_sys_replace(NULL);
+    assert_non_null(strstr(rk_err_message(trouble), two.directory.path));
+    assert_non_null(strstr(rk_err_message(trouble), "XDG_CACHE_HOME"));
+    rk_expect_code(RK_RESOURCE_EXHAUSTED, trouble);
+    assert_int_equal(two.counts.restored, 0);
+    assert_int_equal(two.counts.not_restored, 3);
+    assert_int_equal(rk_test_count_entries(two.directory.path), 0);
+    scene_stop(&two);
+    assert_int_equal(two.counts.kept, 0);
+}
+
+static ssize_t full_write(int fd, const void *data, size_t len) {
+    (void)fd, (void)data, (void)len;
+    errno = ENOSPC;
+    return -1;
+}
+
+static void a_full_disk_stops_a_restore(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) two = {0};
+    rk_sys_table table = rk_sys_libc;
+    rk_err *trouble = NULL;
+    first(s);
+    scene_move(s);
+    s->cannot_keep = true; // the store's own notes go on the same disk
+    table.write_fn = full_write;
+    rk_sys_replace(&table);
+    rk_expect_ok(scene_try(s, &two, &trouble));
+    rk_sys_replace(NULL);
+    assert_non_null(trouble);
+    assert_non_null(strstr(rk_err_message(trouble), "free space there"));
+    rk_err_free(trouble);
+    assert_int_equal(two.counts.restored, 0);
+    assert_int_equal(two.counts.not_restored, 3);
+}
+
+// A file where a pack has a folder.
+static void one_bad_name_does_not_stop_the_rest(void **state) {
+    scene *s = *state;
+    RK_AUTO(rk_torch_session) two = {0};
+    rk_err *trouble = NULL;
     {
         RK_AUTO(rk_torch_session) one = {0};
         scene_start(s, &one);
-        assert_int_equal(one.counts.seeded, 1);
-        scene_expect(&one, "kernel.py", "seed");
+        scene_put(&one, "fxgraph/ab/0123", "graph");
+        scene_put(&one, "q5/kernel.py", "code");
         scene_stop(&one);
-        assert_int_equal(one.counts.kept, 1);
     }
-    put_seed(s, "later.py", 0755); // the job has packs now
-    RK_AUTO(rk_torch_session) two = {0};
-    scene_start(s, &two);
-    assert_int_equal(two.counts.seeded, 0);
+    scene_move(s);
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        s->refreshes = true; // restores nothing
+        scene_start(s, &one);
+        s->refreshes = false;
+        char path[2048];
+        (void)snprintf(path, sizeof path, "%s/fxgraph", one.directory.path);
+        rk_expect_ok(rk_fs_publish(path, "x", 1, 0600));
+    }
+    rk_expect_ok(scene_try(s, &two, &trouble));
+    assert_non_null(trouble);
+    rk_err_free(trouble);
+    scene_expect(&two, "q5/kernel.py", "code");
     assert_int_equal(two.counts.restored, 1);
+    assert_int_equal(two.counts.not_restored, 1);
 }
 
-static void a_directory_that_others_can_write_is_not_taken(void **state) {
+static int no_links(int from_fd, const char *from, int to_fd, const char *to) {
+    (void)from_fd, (void)from, (void)to_fd, (void)to;
+    errno = EPERM;
+    return -1;
+}
+
+static void links_are_not_needed(void **state) {
     scene *s = *state;
-    char own[1024];
-    RK_AUTO(rk_torch_session) one = {0};
-    (void)snprintf(own, sizeof own, "%s/own", s->root);
-    s->seed = own;
-    put_seed(s, "kernel.py", 0777);
-    scene_start(s, &one);
-    assert_int_equal(one.counts.seeded, 0);
+    RK_AUTO(rk_torch_session) two = {0};
+    rk_sys_table table = rk_sys_libc;
+    first(s);
+    scene_move(s);
+    s->cannot_keep = true;
+    table.linkat_fn = no_links;
+    rk_sys_replace(&table);
+    scene_start(s, &two);
+    rk_sys_replace(NULL);
+    assert_int_equal(two.counts.restored, 3);
+    scene_expect(&two, "q5/kernel.py", "code");
 }
 
 // A file that looks like a whole library.
@@ -274,7 +415,8 @@ static void precompiled_headers_are_kept(void **state) {
     put_header(s, "one", "other.txt", "text");
     for (int kernels = 0; kernels < 2; kernels++) {
         RK_AUTO(rk_torch_session) one = {0};
-        s->seed = first_own;
+        scene_move(s);
+        s->own = first_own;
         scene_start(s, &one);
         scene_put(&one, "q5/code.py", "code");
         if (kernels)
@@ -283,7 +425,7 @@ static void precompiled_headers_are_kept(void **state) {
         assert_int_equal(one.counts.kept, kernels ? 2 : 1); // headers belong to kernels
     }
     RK_AUTO(rk_torch_session) two = {0};
-    s->seed = second_own;
+    s->own = second_own;
     scene_start(s, &two);
     (void)snprintf(path, sizeof path, "%s/precompiled_headers/cabc.h.gch", second_own);
     rk_expect_ok(rk_fs_read(path, 100, &data));
@@ -314,6 +456,7 @@ static void strange_files_are_ignored(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(files_are_restored),
+        TEST(the_directory_stays),
         TEST(times_and_permissions_are_kept),
         TEST(a_changed_file_replaces_the_old_one),
         TEST(a_touched_file_is_not_new),
@@ -322,8 +465,13 @@ int main(void) {
         TEST(a_killed_job_keeps_what_is_complete),
         TEST(nothing_is_kept_if_it_may_not),
         TEST(refresh_begins_empty_and_replaces),
-        TEST(the_users_own_directory_is_taken),
-        TEST(a_directory_that_others_can_write_is_not_taken),
+        TEST(a_refresh_that_fails_replaces_nothing),
+        TEST(no_directory_if_it_does_not_help),
+        TEST(stores_are_apart),
+        TEST(a_restore_leaves_a_quarter_of_the_disk),
+        TEST(a_full_disk_stops_a_restore),
+        TEST(one_bad_name_does_not_stop_the_rest),
+        TEST(links_are_not_needed),
         TEST(strange_files_are_ignored),
         TEST(precompiled_headers_are_kept),
     };
