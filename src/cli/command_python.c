@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/command_file.h"
@@ -86,7 +87,8 @@ bool rk_command_torch_find(const char *python, rk_torch_install *out_install, ch
             continue;
         rk_free(*out_python);
         *out_python = path;
-        if (kind_of(path) != RK_EXECUTABLE_SCRIPT && find_torch(path, out_install))
+        if (access(path, X_OK) == 0 && kind_of(path) != RK_EXECUTABLE_SCRIPT &&
+            find_torch(path, out_install))
             return true;
     }
     return false;

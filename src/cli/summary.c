@@ -69,12 +69,14 @@ static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
 }
 
 void rk_summary_add_torch(const rk_run_torch *torch, rk_buf *out) {
-    if (torch->restored + torch->present + torch->not_restored == 0)
+    bool only_present = torch->present > 0 && torch->restored + torch->not_restored == 0;
+    uint64_t first = only_present ? torch->present : torch->restored;
+    if (first + torch->not_restored == 0)
         rk_buf_add_text(out, "no file of torch.compile's caches was in the store");
     else
-        rk_buf_add_format(out, "%s file%s of torch.compile's caches restored",
-                          rk_text_count(torch->restored).text, rk_text_plural(torch->restored));
-    add_if_any(out, torch->present, "already there");
+        rk_buf_add_format(out, "%s file%s of torch.compile's caches %s", rk_text_count(first).text,
+                          rk_text_plural(first), only_present ? "already there" : "restored");
+    add_if_any(out, only_present ? 0 : torch->present, "already there");
     add_if_any(out, torch->not_restored, "not restored");
     if (torch->kept + torch->not_kept == 0 && torch->made > 0)
         rk_buf_add_format(out, ", %s new and not stored", rk_text_count(torch->made).text);
@@ -103,6 +105,10 @@ void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk
         } else {
             rk_buf_add_text(out, "nothing to keep, ");
             rk_summary_write_no_client(model, out);
+        }
+        if (model->torch_why) {
+            rk_buf_add_text(out, "; torch.compile's caches were left alone: ");
+            rk_text_add_printable(out, rk_span_text(model->torch_why));
         }
         add_warnings(totals, out);
         return;

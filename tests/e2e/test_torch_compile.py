@@ -1,4 +1,7 @@
-"""torch.compile under `rekindle run`: a second start finds everything, on this machine and on another one."""
+"""torch.compile under `rekindle run`: a second start finds everything, on this machine and on another one.
+
+Runs with the environments "torch-newest" and "torch".
+"""
 
 import importlib.util
 import json
@@ -22,7 +25,7 @@ MODULES = {"inductor", "aotautograd", "triton", "autotune", "pgo", "headers"}
 
 
 class Machine:
-    """A store and a folder for temporary files: starts of one machine share both."""
+    """A store, a cache and a folder for temporary files: starts of one machine share them."""
 
     def __init__(self, root):
         self.root = Path(root)
@@ -35,8 +38,9 @@ class Machine:
         env = harness.clean_environment()
         env |= {
             "REKINDLE_DIR": str(self.store),
-            "REKINDLE_TORCH_COMPILE": "1",
+            "REKINDLE_TORCH_COMPILE": "pgo",
             "TMPDIR": str(self.temporary),
+            "XDG_CACHE_HOME": str(self.root / "cache"),
             "XDG_CONFIG_HOME": str(self.root / "config"),
             "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
             "OMP_NUM_THREADS": "1",
@@ -62,8 +66,8 @@ class Machine:
     def packs(self):
         return sorted((self.store / "objects").glob("*/*.rkx"))
 
-    def left_behind(self):
-        return [path for path in self.temporary.glob("rekindle-*/*")]
+    def directories(self):
+        return sorted((self.root / "cache/rekindle/torch-compile").glob("*"))
 
 
 @pytest.fixture
@@ -97,11 +101,11 @@ def test_first_start_keeps_what_it_compiled(trained):
     said, stats = done.json(), machine.stats()
     assert said["autograd_misses"] > 0
     assert stats["restored"] == 0 and stats["new"] > 0 and stats["not_stored"] == 0
-    assert said["environment"]["TORCHINDUCTOR_CACHE_DIR"].startswith(str(machine.temporary))
+    assert [said["environment"]["TORCHINDUCTOR_CACHE_DIR"]] == [str(path) for path in machine.directories()]
+    assert machine.directories()[0].stat().st_mode & 0o777 == 0o700
     assert said["environment"]["TRITON_CACHE_DIR"] == said["environment"]["TORCHINDUCTOR_CACHE_DIR"] + "/triton"
     assert said["environment"]["TORCH_COMPILE_JOB_ID"] == "job"
-    assert machine.left_behind() == []
-    assert f"{stats['new']} new" in done.stderr
+    assert f"{stats['new']} new" in done.stderr and stats["made"] > 0
 
 
 def test_second_start_is_warm_at_another_path(trained, tmp_path):
@@ -110,7 +114,60 @@ def test_second_start_is_warm_at_another_path(trained, tmp_path):
     assert_warm(done, trained[1])
     stats = second.stats()
     assert stats["restored"] > 0 and stats["new"] == 0, stats
-    assert "torch.compile found everything" in second.cli("stats").stdout
+    assert "torch.compile wrote no new file" in second.cli("stats").stdout
+
+
+def test_directory_stays(machine):
+    """Results that a job left in the directory stay, and are not stored. A later start restores nothing again."""
+    done = machine.start(REKINDLE_TORCH_COMPILE="1")
+    (directory,) = machine.directories()
+    result = next(directory.glob("??")) / "result.pt2"
+    result.write_text("weights")
+    assert_warm(machine.start(REKINDLE_TORCH_COMPILE="1"), done)
+    stats = machine.stats()
+    assert stats["restored"] == 0 and stats["present"] > 0 and stats["made"] == 0, stats
+    assert result.read_text() == "weights" and machine.directories() == [directory]
+    os.utime(directory, (1, 1))
+    assert "Would remove 1 directory of torch.compile" in machine.cli("gc", "--dry-run").stdout
+    assert result.exists()
+    assert json.loads(machine.cli("gc", "--json").stdout)["torch_compile"]["files"] == 1
+    assert machine.directories() == []
+    assert_warm(machine.start(REKINDLE_TORCH_COMPILE="1"), done)
+    assert machine.stats()["restored"] > 0
+
+
+def test_sizes_are_remembered_only_if_asked(machine):
+    done = machine.start(REKINDLE_TORCH_COMPILE="1")
+    assert done.json()["environment"]["TORCH_COMPILE_JOB_ID"] is None
+
+
+def write_script(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_python_must_be_certain(machine, tmp_path):
+    """A script that names its Python is fine. What a shell script runs is not known."""
+    shebang = write_script(tmp_path / "job", f"#!{sys.executable}\n" + PROGRAM.read_text())
+    by_env = write_script(tmp_path / "by_env", "#!/usr/bin/env python\n" + PROGRAM.read_text())
+    shell = write_script(tmp_path / "job.sh", f'#!/bin/sh\nexec "{sys.executable}" "{PROGRAM}" "$@"\n')
+    for command, certain in (([shebang], True), ([by_env], True), ([shell], False), (["sh", shell], False)):
+        words = [harness.REKINDLE, "run", "--job", "job", "--", *command]
+        done = harness.run_process(words, machine.environment())
+        assert done.returncode == 0, done.stderr
+        assert (done.json()["environment"]["TORCHINDUCTOR_CACHE_DIR"] is not None) == certain
+        why = json.loads(machine.cli("stats", "--json").stdout)["torch_compile_why"]
+        assert (why is None) == certain, why
+        if not certain:
+            assert "is not a Python" in why and why in machine.cli("stats").stdout
+            assert machine.stats() is None
+
+
+def test_readonly_without_packs_leaves_the_own_directory(machine):
+    done = machine.start(REKINDLE_MODE="readonly")
+    assert done.json()["environment"]["TORCHINDUCTOR_CACHE_DIR"] is None
+    assert machine.directories() == [] and not machine.store.exists()
 
 
 def test_second_machine_recompiles_nothing_for_a_dynamic_shape(trained, tmp_path):
@@ -135,20 +192,10 @@ def test_user_variables_are_respected(machine, tmp_path):
     assert done.json()["environment"] == {
         "TORCHINDUCTOR_CACHE_DIR": str(own), "TRITON_CACHE_DIR": None, "TORCH_COMPILE_JOB_ID": None,
     }  # fmt: skip
-    assert machine.packs() == [] and any(own.iterdir())
+    assert machine.packs() == [] and any(own.iterdir()) and machine.directories() == []
     done = machine.start(TORCH_COMPILE_JOB_ID="mine", TRITON_CACHE_DIR=tmp_path / "triton")
     assert done.json()["environment"]["TORCH_COMPILE_JOB_ID"] == "mine"
     assert done.json()["environment"]["TRITON_CACHE_DIR"] == str(tmp_path / "triton")
-
-
-def test_own_warm_directory_is_taken(machine):
-    name = machine.environment().get("LOGNAME") or machine.environment().get("USER") or "root"
-    own = machine.temporary / f"torchinductor_{name}"
-    bare = harness.run_process([sys.executable, PROGRAM], machine.environment(TORCHINDUCTOR_CACHE_DIR=own))
-    assert bare.returncode == 0 and bare.json()["autograd_misses"] > 0
-    done = machine.start(LOGNAME=name)
-    assert_warm(done, bare)
-    assert machine.stats()["seeded"] > 0
 
 
 def test_modes(trained, tmp_path):
@@ -177,7 +224,6 @@ def test_starts_at_the_same_time(machine):
         json.loads(out.splitlines()[-1])["environment"]["TORCHINDUCTOR_CACHE_DIR"] for out, _ in said
     }
     assert len(directories) == 1
-    assert machine.left_behind() == []
     for size in ("16", "17"):
         assert machine.start("--sizes", size).json()["fx_misses"] == 0
 
@@ -207,15 +253,13 @@ def test_killed_job_keeps_what_was_complete(machine):
     assert machine.start().json()["fx_misses"] == 0
 
 
-def test_killed_rekindle_leaves_nothing_for_good(machine):
+def test_killed_rekindle_loses_nothing(machine):
     process = start_and_wait(machine)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
-    assert len(machine.left_behind()) > 0
     done = machine.start()
-    assert done.json()["results"] and machine.stats()["restored"] == 0
-    assert machine.left_behind() == []
-    assert machine.start().json()["fx_misses"] == 0
+    assert done.json()["fx_misses"] == 0 and machine.stats()["restored"] == 0
+    assert machine.stats()["made"] == 0 and machine.stats()["new"] > 0
 
 
 def test_damaged_pack_costs_only_compilations(trained, tmp_path):
@@ -233,7 +277,8 @@ def test_damaged_pack_costs_only_compilations(trained, tmp_path):
 def test_store_that_cannot_be_written(machine):
     machine.store.write_text("a file")
     done = machine.start()
-    assert done.json()["results"]
+    said = done.json()
+    assert said["results"] and said["environment"]["TORCHINDUCTOR_CACHE_DIR"] is None
 
 
 def export(machine, tmp_path, *args):
@@ -285,7 +330,8 @@ def test_bundle_of_another_cpu_is_refused(trained, tmp_path):
     other.root.mkdir(exist_ok=True)
     key = {"XDG_CONFIG_HOME": trained[0].root / "config"}
     done = other.cli("bundle", "import", path, status=1, CXX="no-such-compiler", **key)
-    assert "compiler.cxx" in done.stderr and "blocks" in done.stderr
+    assert "compiler.cxx" in done.stderr and "blocks" in done.stderr and sys.executable in done.stderr
+    done = other.cli("bundle", "import", path, "--python", "/usr/bin/no-such-python", "--dry-run", **key)
     assert not other.store.exists()
 
 
@@ -328,4 +374,4 @@ def test_job_without_torch_pays_nothing(machine):
     command = [harness.REKINDLE, "run", "--", "/usr/bin/env"]
     done = harness.run_process(command, machine.environment())
     assert done.returncode == 0
-    assert "TORCHINDUCTOR_CACHE_DIR" not in done.stdout and machine.left_behind() == []
+    assert "TORCHINDUCTOR_CACHE_DIR" not in done.stdout and machine.directories() == []

@@ -8,8 +8,12 @@ import json
 import os
 import time
 
-import torch
-from torch import nn
+# Before torch is imported: it sets such variables itself.
+NAMES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_JOB_ID")
+ENVIRONMENT = {name: os.environ.get(name) for name in NAMES}
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 class Encoder(nn.Module):
@@ -58,9 +62,7 @@ def main():
         first = first or time.perf_counter() - began
     print("compiled", flush=True)
     time.sleep(given.sleep)
-    names = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_COMPILE_JOB_ID")
-    environment = {name: os.environ.get(name) for name in names}
-    said = {"results": results, "first_step_seconds": first, "torch": torch.__version__, "environment": environment}
+    said = {"results": results, "first_step_seconds": first, "torch": torch.__version__, "environment": ENVIRONMENT}
     print(json.dumps(said | counters()))
 
 

@@ -100,6 +100,20 @@ static void an_empty_variable_hides_the_config(void **state) {
     assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_READWRITE);
 }
 
+static void torch_compile_has_three_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        bool caches, sizes;
+    } values[] = {{"0", false, false}, {"1", true, false}, {"pgo", true, true}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        setenv("REKINDLE_TORCH_COMPILE", values[i].value, 1);
+        AUTO_SETTINGS settings = fixture_load();
+        assert_int_equal(rk_settings_get(settings)->torch_compile, values[i].caches);
+        assert_int_equal(rk_settings_get(settings)->torch_sizes, values[i].sizes);
+    }
+}
+
 static void values_are_copies(void **state) {
     (void)state;
     setenv("REKINDLE_JOB", "nightly", 1);
@@ -249,6 +263,7 @@ int main(void) {
         TEST(environment_wins_over_config_over_default),
         TEST(an_empty_variable_hides_the_config),
         TEST(key_files_are_absolute),
+        TEST(torch_compile_has_three_values),
         TEST(values_are_copies),
         TEST(config_lines_may_have_blanks_comments_and_carriage_returns),
         TEST(config_may_be_a_link),

@@ -141,6 +141,21 @@ static void python_path_comes_first(void **state) {
     assert_string_equal(found.version, "9.9");
 }
 
+// A folder such as /usr/lib64 has more names than are listed.
+static void a_folder_with_many_names(void **state) {
+    (void)state;
+    put("usr/bin/python3.11", "");
+    for (int i = 0; i < 4200; i++) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/usr/lib64/a%d", root, i);
+        if (i == 0)
+            put("usr/lib64/a", "");
+        assert_int_equal(symlink("a", path), 0);
+    }
+    put_torch("usr/lib64/python3.11/site-packages", "2.1");
+    expect("usr/bin/python3.11", "2.1");
+}
+
 static void nothing_is_found(void **state) {
     (void)state;
     put("usr/bin/python3.11", "");
@@ -175,6 +190,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(an_interpreter_behind_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(debian, set_up, tear_down),
         cmocka_unit_test_setup_teardown(python_path_comes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_with_many_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gpus_have_names, set_up, tear_down),
     };
