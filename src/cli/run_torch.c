@@ -138,11 +138,6 @@ static rk_err *begin(rk_run_torch_work *w) {
     return NULL;
 }
 
-// A workflow of torch's own has an id that begins with "mast:"; torch refuses others.
-static bool may_be_id(const char *job) {
-    return strncmp(job, "mast:", 5) != 0;
-}
-
 static void set_variables(const rk_run_torch_work *w) {
     RK_AUTO(rk_buf) triton = RK_BUF_INIT(0);
     if (!w->session.directory.path)
@@ -151,8 +146,7 @@ static void set_variables(const rk_run_torch_work *w) {
     rk_place_set_variable("TORCHINDUCTOR_CACHE_DIR", w->session.directory.path);
     if (!get("TRITON_CACHE_DIR"))
         rk_place_set_variable("TRITON_CACHE_DIR", rk_need_text(&triton));
-    if (rk_settings_get(w->settings)->torch_sizes && !get("TORCH_COMPILE_JOB_ID") &&
-        may_be_id(w->job))
+    if (rk_settings_get(w->settings)->torch_sizes && !get("TORCH_COMPILE_JOB_ID"))
         rk_place_set_variable("TORCH_COMPILE_JOB_ID", w->job);
 }
 

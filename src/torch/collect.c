@@ -55,16 +55,17 @@ typedef struct collecting {
 } collecting;
 
 // Gives the directory another name first: a start then makes a new one, and waits for nothing.
-static uint64_t remove_directory(const collecting *self, const char *name, int fd) {
+static bool remove_directory(const collecting *self, const char *name, int fd,
+                             uint64_t *out_bytes) {
     RK_AUTO(rk_buf) aside = {0};
     rk_temporary_add_name(&aside);
     if (aside.failed ||
         rk_sys()->renameat_fn(self->base_fd, name, self->base_fd, rk_buf_text(&aside)) != 0)
-        return 0;
+        return false;
     int inner = rk_fd_open(fd, ".", O_RDONLY | O_DIRECTORY, 0);
-    uint64_t bytes = inner < 0 ? 0 : walk(inner, true, 0);
+    *out_bytes = inner < 0 ? 0 : walk(inner, true, 0);
     (void)rk_sys()->unlinkat_fn(self->base_fd, rk_buf_text(&aside), AT_REMOVEDIR);
-    return bytes;
+    return true;
 }
 
 static rk_err *visit_directory(void *context, const char *name) {
@@ -82,8 +83,8 @@ static rk_err *visit_directory(void *context, const char *name) {
         (void)rk_sys()->flock_fn(fd, LOCK_UN); // a start waits only for a removal
         int inner = rk_fd_open(fd, ".", O_RDONLY | O_DIRECTORY, 0);
         unused.bytes = inner < 0 ? 0 : walk(inner, false, 0);
-    } else {
-        unused.bytes = remove_directory(self, name, fd);
+    } else if (!remove_directory(self, name, fd, &unused.bytes)) {
+        return NULL;
     }
     self->visit(self->context, &unused);
     return NULL;
