@@ -24,9 +24,7 @@ static bool is_full(int error_number) {
 static rk_err *fail(const restoring *self, const char *name) {
     int number = errno;
     return rk_error_errno(number, "cannot write %s/%s%s", self->path, name,
-                          is_full(number) ? " (free space there, or set XDG_CACHE_HOME to a folder "
-                                            "of another file system)"
-                                          : "");
+                          is_full(number) ? " (free space there)" : "");
 }
 
 // Makes the folders above a file.

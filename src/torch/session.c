@@ -170,6 +170,7 @@ static void note_trouble(rk_err *err, rk_err **trouble) {
 typedef struct target {
     int fd; // -1: none
     const char *path;
+    const char *variable; // that moves it
     uint64_t missing_bytes;
     rk_torch_restored sums;
 } target;
@@ -209,9 +210,9 @@ static rk_err *check_space(target *to) {
     to->sums.is_full = true;
     return rk_error(RK_RESOURCE_EXHAUSTED,
                     "%llu MB are to be restored into %s, whose file system has %llu MB free: free "
-                    "space there, or set XDG_CACHE_HOME to a folder of another file system",
+                    "space there, or set %s to a folder of another file system",
                     (unsigned long long)(to->missing_bytes / 1000000 + 1), to->path,
-                    (unsigned long long)(available / 1000000));
+                    (unsigned long long)(available / 1000000), to->variable);
 }
 
 // Restores the files of one pack that are missing, each in its newest version.
@@ -269,8 +270,9 @@ static rk_err *restore(rk_torch_session *s, rk_err **trouble) {
         rk_buf_add_format(&path, "%s/precompiled_headers", s->own);
         RK_TRY(rk_buf_status(&path));
     }
-    target targets[2] = {{.fd = s->directory.fd, .path = s->directory.path},
-                         {.fd = fd, .path = rk_buf_text(&path)}};
+    target targets[2] = {
+        {.fd = s->directory.fd, .path = s->directory.path, .variable = "XDG_CACHE_HOME"},
+        {.fd = fd, .path = rk_buf_text(&path), .variable = "TMPDIR"}};
     restore_packs(s, targets, trouble);
     return NULL;
 }

@@ -210,7 +210,7 @@ def test_modes(trained, tmp_path):
 
 
 def test_starts_at_the_same_time(machine):
-    env = machine.environment()
+    env = machine.environment(REKINDLE_TORCH_COMPILE="1")
     both = [
         subprocess.Popen(
             [str(word) for word in machine.command("--sizes", size, "--sleep", "1")], env=env, text=True,
@@ -225,7 +225,7 @@ def test_starts_at_the_same_time(machine):
     }
     assert len(directories) == 1
     for size in ("16", "17"):
-        assert machine.start("--sizes", size).json()["fx_misses"] == 0
+        assert machine.start("--sizes", size, REKINDLE_TORCH_COMPILE="1").json()["fx_misses"] == 0
 
 
 def wait_for(process, text):
