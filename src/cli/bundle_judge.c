@@ -101,13 +101,13 @@ static void add_differences(judge *j, const rk_differences *list, bool part_of_k
     }
 }
 
-// The components of the CPU.
-static json_t *of_cpu(const json_t *list) {
+// The components whose names begin with `start`. Owned.
+static json_t *of(const json_t *list, const char *start) {
     json_t *kept = rk_out_array(), *one;
     size_t index;
     json_array_foreach(list, index, one) {
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name && strncmp(name, "host.", 5) == 0)
+        if (name && strncmp(name, start, strlen(start)) == 0)
             rk_out_append(kept, json_incref(one));
     }
     return kept;
@@ -128,10 +128,25 @@ static rk_err *compare_known(judge *j, const json_t *environment, const char *he
 // Without a run, only the CPU of this machine is known; an entry may not depend on it.
 static rk_err *compare_cpu(judge *j, const json_t *environment) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
-    json_t *theirs = of_cpu(environment);
+    json_t *theirs = of(environment, "host.");
     rk_err *err =
         json_array_size(theirs) ? rk_diff_components(theirs, j->machine->components, &list) : NULL;
     json_decref(theirs);
+    if (!err)
+        add_differences(j, &list, true);
+    return err;
+}
+
+// Of a pack's environment, without torch, only the features of the CPU are known.
+static rk_err *compare_features(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    json_t *theirs = of(environment, features_name);
+    json_t *ours = of(j->machine->components, features_name);
+    rk_err *err = json_array_size(theirs) && json_array_size(ours)
+                      ? rk_diff_components(theirs, ours, &list)
+                      : NULL;
+    json_decref(theirs);
+    json_decref(ours);
     if (!err)
         add_differences(j, &list, true);
     return err;
@@ -147,7 +162,7 @@ static rk_err *compare_torch(judge *j, const json_t *environment) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
     if (!j->machine->torch) {
         j->is_known = false;
-        return compare_cpu(j, environment);
+        return compare_features(j, environment);
     }
     RK_TRY(rk_diff_components(environment, j->machine->torch, &list));
     for (size_t i = 0; i < list.count; i++) {

@@ -99,7 +99,10 @@ static rk_err *read_torch(rk_machine *out) {
     RK_AUTO(rk_components) list = {0};
     const rk_torch_variables variables = {.cxx = getenv("CXX"), .path = getenv("PATH")};
     if (!rk_command_torch_find(out->python_asked, &install, &out->python))
-        return NULL;
+        return out->python_asked
+                   ? rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no torch in its folders",
+                              out->python_asked)
+                   : NULL;
     RK_TRY(rk_torch_environment_read(&install, &variables, &list));
     out->torch = components_json(&list);
     return NULL;

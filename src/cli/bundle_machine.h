@@ -23,7 +23,7 @@ typedef struct rk_machine {
 void rk_machine_cleanup(rk_machine *machine);
 
 // `store` may be NULL. `settings` must outlive `out_machine`, which must be zeroed but for
-// `python_asked`.
+// `python_asked`. RK_NOT_FOUND if that Python has no torch.
 RK_NODISCARD rk_err *rk_machine_read(const rk_settings *settings, rk_store *store,
                                      rk_machine *out_machine);
 

@@ -315,6 +315,13 @@ class Bundle(Case):
             self.assertEqual(f"the torch of {environment}/bin/python" in done.stderr, status == 1)
         self.assertIn("imported 2 packs", done.stdout)
 
+    def test_without_torch_only_the_cpu_counts(self):
+        """An image may be filled before torch is installed."""
+        self.assertIn("imported 2 packs", self.bring(PYTHONPATH="").stdout)
+        done = self.bring("--python", PYTHON, PYTHONPATH="")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"--python {PYTHON}: rekindle finds no torch", done.stderr)
+
     def test_export_names_a_python_for_a_directory_only(self):
         done = self.call("bundle", "export", "--python", PYTHON, "-o", self.file)
         self.assertEqual(done.returncode, 2)
