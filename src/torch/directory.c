@@ -20,19 +20,20 @@ void rk_torch_directory_cleanup(rk_torch_directory *directory) {
     *directory = (rk_torch_directory){.fd = -1};
 }
 
-// In a folder that every user may write to, another user could replace the base.
-static rk_err *check_parent(const char *base) {
-    rk_autofree char *parent = rk_strdup(base);
+// In a folder that every user may write to, another user could replace the folders below.
+static rk_err *check_parents(const char *base) {
+    rk_autofree char *path = rk_strdup(base);
     struct stat info;
-    if (!parent)
+    if (!path)
         return rk_err_no_memory();
-    char *slash = strrchr(parent, '/');
-    *(slash == parent ? slash + 1 : slash) = '\0';
-    if (rk_sys()->lstat_fn(parent, &info) != 0)
-        return rk_error_errno(errno, "cannot use %s", parent);
-    if ((info.st_mode & S_IWOTH) && !(info.st_mode & S_ISVTX))
-        return rk_error(RK_PERMISSION_DENIED, "%s is writable by other users: chmod o-w %s", parent,
-                        parent);
+    for (char *slash; (slash = strrchr(path, '/')) != NULL && slash != path;) {
+        *slash = '\0';
+        if (rk_sys()->lstat_fn(path, &info) != 0)
+            return rk_error_errno(errno, "cannot use %s", path);
+        if (S_ISDIR(info.st_mode) && (info.st_mode & S_IWOTH) && !(info.st_mode & S_ISVTX))
+            return rk_error(RK_PERMISSION_DENIED, "%s is writable by other users: chmod o-w %s",
+                            path, path);
+    }
     return NULL;
 }
 
@@ -40,7 +41,7 @@ static rk_err *check_parent(const char *base) {
 static rk_err *open_base(const char *base, int *out_fd) {
     struct stat info;
     RK_TRY(rk_fs_make_dirs(base, 0700));
-    RK_TRY(check_parent(base));
+    RK_TRY(check_parents(base));
     *out_fd = rk_fd_open(AT_FDCWD, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (*out_fd < 0 || rk_sys()->fstat_fn(*out_fd, &info) != 0)
         return rk_error_errno(errno, "cannot open %s", base);

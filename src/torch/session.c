@@ -321,6 +321,8 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
             return err;
         note_trouble(err, trouble);
     }
+    if (!options->restores && !options->keeps)
+        return NULL; // a new directory would stay empty
     RK_TRY(open_directory(s, options));
     if (s->directory.path && options->restores)
         RK_TRY(restore(s, trouble));

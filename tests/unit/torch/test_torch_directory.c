@@ -159,6 +159,9 @@ static void unsafe_folders_are_refused(void **state) {
     assert_int_equal(chmod(parent, 0777), 0);
     rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &two));
     assert_int_equal(chmod(parent, 01777), 0);
+    assert_int_equal(chmod(root, 0777), 0); // above the parent
+    rk_expect_code(RK_PERMISSION_DENIED, open_one("train", &two));
+    assert_int_equal(chmod(root, 0700), 0);
     rk_expect_ok(open_one("train", &two));
     assert_int_equal(stat(base, &info), 0);
     assert_int_equal(info.st_mode & 07777, 0700);

@@ -260,6 +260,10 @@ static void no_directory_if_it_does_not_help(void **state) {
     s->cannot_keep = true;
     scene_start(s, &none);
     assert_null(none.directory.path);
+    s->refreshes = true;
+    scene_start(s, &none);
+    assert_null(none.directory.path);
+    s->refreshes = false;
     s->cannot_keep = false;
     first(s);
     s->cannot_keep = true;
