@@ -44,7 +44,6 @@ static rk_err *add_file(rk_torch_files *files, const char *path, const struct st
         .is_executable = info->st_mode & S_IXUSR,
         .module = module,
     };
-    files->bytes += (uint64_t)info->st_size;
     return NULL;
 }
 

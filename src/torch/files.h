@@ -17,7 +17,6 @@ typedef struct rk_torch_file {
 typedef struct rk_torch_files {
     rk_torch_file *items; // owned; sorted by name
     size_t count, capacity;
-    uint64_t bytes;
 } rk_torch_files;
 void rk_torch_files_cleanup(rk_torch_files *files);
 

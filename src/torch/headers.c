@@ -50,7 +50,6 @@ static rk_err *visit(int fd, const char *name, uint64_t since_ns, rk_torch_files
         .modified_ns = rk_stat_modified_ns(&info),
         .module = RK_TORCH_HEADERS,
     };
-    files->bytes += (uint64_t)info.st_size;
     return NULL;
 }
 
