@@ -4,14 +4,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/temporary.h"
 #include "base/tree.h"
 
 enum { ID_DIGITS = 16, JOB_MAX_CHARS = 100, POLL_MS = 20, TRIES = 50, NAMES_MAX = 1 << 16 };
+enum { PROBE_BYTES = 256 << 10 };
 
 void rk_torch_directory_cleanup(rk_torch_directory *directory) {
     if (directory->path)
@@ -132,6 +135,17 @@ static void pause_ms(long milliseconds) {
     (void)nanosleep(&time, NULL);
 }
 
+// torch.compile splits its compiler's command at blanks.
+static rk_err *check_base(const char *base) {
+    size_t plain = strcspn(base, " \t\r\n\f\v\"'\\");
+    if (!base[plain])
+        return NULL;
+    return rk_error(RK_FAILED_PRECONDITION,
+                    "torch.compile cannot use %s, which has a blank, a quote or a backslash in it: "
+                    "set XDG_CACHE_HOME to another folder",
+                    base);
+}
+
 static rk_err *is_missing(const char *base, bool *out_missing) {
     struct stat info;
     *out_missing = rk_sys()->lstat_fn(base, &info) != 0;
@@ -143,6 +157,7 @@ rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish,
     rk_autofd base_fd = -1;
     bool may_make = wish->makes || wish->is_fresh, missing = false;
     *out_directory = (rk_torch_directory){.fd = -1};
+    RK_TRY(check_base(wish->base));
     RK_TRY(is_missing(wish->base, &missing));
     if (missing && !may_make)
         return NULL;
@@ -169,10 +184,81 @@ rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish,
                     wish->job, wish->base);
 }
 
-bool rk_torch_directory_is_alone(rk_torch_directory *directory) {
+// True if no other start uses the directory. No start can begin until release().
+static bool take(rk_torch_directory *directory) {
     // gc removes nothing between the locks: the time is new.
     (void)rk_sys()->futimens_fn(directory->fd, NULL);
-    bool alone = try_lock(directory->fd, LOCK_EX);
-    (void)try_lock(directory->fd, LOCK_SH); // a failed LOCK_EX has given it up
+    return try_lock(directory->fd, LOCK_EX);
+}
+
+// A failed take() has given up the shared lock.
+static void release(rk_torch_directory *directory) {
+    (void)try_lock(directory->fd, LOCK_SH);
+}
+
+// Kernels are libraries.
+static rk_err *check_mount(const rk_torch_directory *directory) {
+    struct statvfs info;
+    if (rk_sys()->statvfs_fn(directory->path, &info) != 0 || !(info.f_flag & ST_NOEXEC))
+        return NULL;
+    return rk_error(RK_FAILED_PRECONDITION,
+                    "the file system of %s is mounted with noexec: set XDG_CACHE_HOME to a folder "
+                    "of another one",
+                    directory->path);
+}
+
+// Writes a file, and removes it: a quota shows in no other way.
+static rk_err *try_write(const rk_torch_directory *directory) {
+    static const size_t bytes = PROBE_BYTES;
+    RK_AUTO(rk_buf) name = {0};
+    rk_autofree uint8_t *zeros = rk_calloc(bytes, 1);
+    rk_temporary_add_name(&name);
+    if (!zeros || name.failed)
+        return rk_err_no_memory();
+    int fd = rk_fd_open(directory->fd, rk_buf_text(&name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+                        0600);
+    if (fd < 0)
+        return rk_error_errno(errno, "cannot write into %s", directory->path);
+    rk_err *err = rk_fd_write_all(fd, zeros, bytes);
+    if (rk_sys()->close_fn(fd) != 0 && errno != EINTR && !err)
+        err = rk_error_errno(errno, "close");
+    (void)rk_sys()->unlinkat_fn(directory->fd, rk_buf_text(&name), 0);
+    return rk_err_wrap(err,
+                       "cannot write into %s: free space there, or set XDG_CACHE_HOME to a folder "
+                       "of another file system",
+                       directory->path);
+}
+
+rk_err *rk_torch_directory_check(const rk_torch_directory *directory) {
+    RK_TRY(check_mount(directory));
+    return try_write(directory);
+}
+
+bool rk_torch_directory_is_alone(rk_torch_directory *directory) {
+    bool alone = take(directory);
+    release(directory);
     return alone;
+}
+
+// Removes the unfinished files, or finds whether there is one.
+static bool find_unfinished(const rk_torch_directory *directory, const rk_torch_files *files,
+                            bool removes) {
+    uint64_t before_ns = rk_realtime_ns() - RK_TORCH_SETTLE_NS;
+    bool found = false;
+    for (size_t i = 0; i < files->count && (removes || !found); i++) {
+        if (!rk_torch_file_is_unfinished(directory->fd, files->items[i].name, before_ns))
+            continue;
+        found = true;
+        if (removes)
+            (void)rk_sys()->unlinkat_fn(directory->fd, files->items[i].name, 0);
+    }
+    return found;
+}
+
+void rk_torch_directory_mend(rk_torch_directory *directory, const rk_torch_files *files) {
+    if (!find_unfinished(directory, files, false)) // without the lock, which other starts wait for
+        return;
+    if (take(directory))
+        (void)find_unfinished(directory, files, true);
+    release(directory);
 }

@@ -1,7 +1,7 @@
 // The directory that a job's torch.compile uses: <base>/<job>-<16 digits>, where <base> is
 // RK_TORCH_BASE in the user's cache (rk_settings_cache). It has the same path at every start of the
 // job on a machine. Like torch's own directory it stays: no start and no end of a job removes a
-// file in it. Starts at the same time share it.
+// file in it that is complete. Starts at the same time share it.
 //
 // A start of mode refresh makes a new directory, <job>-<16 digits>.2 and so on, and later starts
 // use that one.
@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "torch/files.h"
 
 #define RK_TORCH_BASE "torch-compile" // name of <base>
 
@@ -33,13 +34,24 @@ typedef struct rk_torch_directory_wish {
 
 // Opens the directory, and locks it. Neither `makes` nor `is_fresh`: `out_directory->path` is NULL
 // if there is none. Errors name the path and the remedy: RK_PERMISSION_DENIED if another user could
-// write there; RK_UNAVAILABLE if `rekindle gc` has been removing the directory for a second.
+// write there; RK_FAILED_PRECONDITION if torch.compile cannot use such a path; RK_UNAVAILABLE if
+// `rekindle gc` has been removing the directory for a second.
 // `out_directory` is owned: rk_torch_directory_cleanup, also after an error.
 RK_NODISCARD rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish,
                                              rk_torch_directory *out_directory);
 
+// Fails, with the remedy, if a job that uses the directory would fail: nothing can be written into
+// it, or no library can be loaded from it.
+RK_NODISCARD rk_err *rk_torch_directory_check(const rk_torch_directory *directory);
+
 // True if no other start uses the directory. Keeps the shared lock, and sets the directory's time.
 RK_NODISCARD bool rk_torch_directory_is_alone(rk_torch_directory *directory);
+
+// Removes the files among `files` that a killed job or a machine that lost its power has left
+// unfinished: torch.compile loads a cut library, and the job fails. Only if no other start uses the
+// directory, and only files that nobody changed for RK_TORCH_SETTLE_NS. Best effort.
+#define RK_TORCH_SETTLE_NS (UINT64_C(5) * 1000000000)
+void rk_torch_directory_mend(rk_torch_directory *directory, const rk_torch_files *files);
 
 typedef struct rk_torch_unused {
     const char *name; // of the directory; borrowed for the call

@@ -91,7 +91,7 @@ static rk_err *list_folder(int fd, const folder *self) {
     return err;
 }
 
-static int by_name(const void *a, const void *b) {
+int rk_torch_file_compare(const void *a, const void *b) {
     return strcmp(((const rk_torch_file *)a)->name, ((const rk_torch_file *)b)->name);
 }
 
@@ -102,7 +102,7 @@ rk_err *rk_torch_files_list(int directory_fd, rk_torch_files *out_files) {
         return rk_error_errno(errno, "cannot open the cache directory of torch.compile");
     RK_TRY(list_folder(fd, &top));
     if (out_files->count)
-        qsort(out_files->items, out_files->count, sizeof *out_files->items, by_name);
+        qsort(out_files->items, out_files->count, sizeof *out_files->items, rk_torch_file_compare);
     return NULL;
 }
 
@@ -130,16 +130,32 @@ rk_err *rk_torch_file_read(int directory_fd, const rk_torch_file *file, rk_buf *
     return NULL;
 }
 
-bool rk_torch_content_is_whole(const char *name, rk_span content) {
+// `start` is the beginning of a file of `bytes`: at least that of an ELF header, if it has so many.
+static bool is_whole(const char *name, rk_span start, uint64_t bytes) {
     size_t len = strlen(name);
     bool is_library = len > 3 && strcmp(name + len - 3, ".so") == 0;
     Elf64_Ehdr head;
     if (!is_library)
-        return true;
-    if (content.len < sizeof head || memcmp(content.data, ELFMAG, SELFMAG) != 0)
+        return bytes > 0;
+    if (start.len < sizeof head || memcmp(start.data, ELFMAG, SELFMAG) != 0)
         return false;
-    memcpy(&head, content.data, sizeof head);
+    memcpy(&head, start.data, sizeof head);
     // Linkers place the table of sections at the end.
-    return head.e_shoff <= content.len &&
-           (uint64_t)head.e_shnum * head.e_shentsize <= content.len - head.e_shoff;
+    return head.e_shoff <= bytes &&
+           (uint64_t)head.e_shnum * head.e_shentsize <= bytes - head.e_shoff;
+}
+
+bool rk_torch_content_is_whole(const char *name, rk_span content) {
+    return is_whole(name, content, content.len);
+}
+
+bool rk_torch_file_is_unfinished(int directory_fd, const char *name, uint64_t before_ns) {
+    rk_autofd fd = rk_fd_open(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    uint8_t start[sizeof(Elf64_Ehdr)];
+    struct stat info;
+    size_t got = 0;
+    return fd >= 0 && rk_sys()->fstat_fn(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+           rk_stat_modified_ns(&info) < before_ns &&
+           rk_fd_read_at(fd, 0, start, sizeof start, &got) &&
+           !is_whole(name, rk_span_of(start, got), (uint64_t)info.st_size);
 }

@@ -20,6 +20,9 @@ typedef struct rk_torch_files {
 } rk_torch_files;
 void rk_torch_files_cleanup(rk_torch_files *files);
 
+// Compares two rk_torch_file by name, for qsort and bsearch.
+int rk_torch_file_compare(const void *a, const void *b);
+
 // Lists the files that are kept (torch/module.h). A folder that is removed meanwhile is empty.
 // RK_OUT_OF_RANGE if there are more than RK_TORCH_FILES_MAX files. `out_files` must be zeroed.
 RK_NODISCARD rk_err *rk_torch_files_list(int directory_fd, rk_torch_files *out_files);
@@ -29,6 +32,10 @@ RK_NODISCARD rk_err *rk_torch_files_list(int directory_fd, rk_torch_files *out_f
 RK_NODISCARD rk_err *rk_torch_file_read(int directory_fd, const rk_torch_file *file,
                                         rk_buf *out_data, bool *out_same);
 
-// False for a shared library that was not written to its end: the linker writes into the final
-// file, and may be killed.
+// False for a file that was not written to its end: an empty one, or a shared library that is
+// shorter than its header says. The linker writes into the final file, and may be killed.
 bool rk_torch_content_is_whole(const char *name, rk_span content);
+
+// True for such a file in the directory that nobody has changed since `before_ns`.
+RK_NODISCARD bool rk_torch_file_is_unfinished(int directory_fd, const char *name,
+                                              uint64_t before_ns);

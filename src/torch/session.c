@@ -12,7 +12,6 @@
 #include "torch/restore.h"
 
 enum { TRIES = 3, BLOCK_BYTES = 4096, KEPT_FREE = 4, FREE_SHARE = 16 };
-#define CLOCK_TICK_NS   ((uint64_t)20000000) // the times of files lag behind the clock
 #define KNOWN_MAX_BYTES ((uint64_t)4 << 30)
 
 void rk_torch_session_cleanup(rk_torch_session *session) {
@@ -21,6 +20,7 @@ void rk_torch_session_cleanup(rk_torch_session *session) {
     rk_free(session->known);
     rk_free(session->sources);
     rk_free(session->own);
+    rk_torch_files_cleanup(&session->before);
     rk_torch_directory_cleanup(&session->directory);
     *session = (rk_torch_session){0};
 }
@@ -295,6 +295,14 @@ static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *optio
     return rk_torch_directory_open(&wish, &s->directory);
 }
 
+// Removes unfinished files first: a pack may have them.
+static rk_err *fill(rk_torch_session *s, rk_err **trouble) {
+    RK_AUTO(rk_torch_files) files = {0};
+    note_trouble(rk_torch_files_list(s->directory.fd, &files), trouble);
+    rk_torch_directory_mend(&s->directory, &files);
+    return restore(s, trouble);
+}
+
 static rk_err *note_name(void *context, const char *name) {
     *(bool *)context = true;
     (void)name;
@@ -325,15 +333,19 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
         return NULL; // a new directory would stay empty
     RK_TRY(open_directory(s, options));
     if (s->directory.path && options->restores)
-        RK_TRY(restore(s, trouble));
+        RK_TRY(fill(s, trouble));
     s->counts.restore_ns = rk_monotonic_ns() - began_ns;
-    return leave_if_useless(s, options);
+    RK_TRY(leave_if_useless(s, options));
+    if (!s->directory.path)
+        return NULL;
+    // Without this list, every file that no pack has counts as made by the job.
+    note_trouble(rk_torch_files_list(s->directory.fd, &s->before), trouble);
+    return rk_torch_directory_check(&s->directory);
 }
 
 rk_err *rk_torch_session_begin(rk_torch_session *session, const rk_torch_options *options,
                                rk_err **out_trouble) {
     *out_trouble = NULL;
-    session->began_ns = rk_realtime_ns() - CLOCK_TICK_NS;
     session->headers_since_ns = options->headers_since_ns;
     session->restores = options->restores;
     session->own = options->own ? rk_strdup(options->own) : NULL;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "torch/directory.h"
+#include "torch/files.h"
 #include "torch/packs.h"
 
 // What a start did. `bytes` are those of the files.
@@ -27,7 +28,7 @@ typedef struct rk_torch_session {
     rk_torch_directory directory; // owned
     char *own;                    // owned; torch's own directory, with the headers; or NULL
     uint64_t headers_since_ns;
-    uint64_t began_ns; // since 1970
+    rk_torch_files before; // owned; the files of the directory when the job begins
     bool restores;
     rk_torch_known *known; // owned; files of the packs, sorted by name
     size_t known_count, known_capacity;
@@ -52,7 +53,8 @@ typedef struct rk_torch_options {
 // after an error, the job must run without the directory. A pack or a file that fails is only
 // counted, and `*out_trouble` (owned; NULL: none) is the first such error. Holds one pack in memory
 // at a time. Restores nothing if that leaves less than a quarter of the file system free, unless it
-// needs less than a sixteenth of what is free. `session` must be zeroed but for `place`; owned:
+// needs less than a sixteenth of what is free. Fails if the job could not write into the directory
+// or load libraries from it. `session` must be zeroed but for `place`; owned:
 // rk_torch_session_cleanup.
 RK_NODISCARD rk_err *rk_torch_session_begin(rk_torch_session *session,
                                             const rk_torch_options *options, rk_err **out_trouble);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -167,6 +168,41 @@ static void unsafe_folders_are_refused(void **state) {
     assert_int_equal(info.st_mode & 07777, 0700);
 }
 
+// torch.compile splits the compiler's command at blanks.
+static void paths_that_torch_cannot_use_are_refused(void **state) {
+    (void)state;
+    static const char *const names[] = {"a b", "it's", "a\\b", "a\"b"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
+        RK_AUTO(rk_torch_directory) one = {0};
+        (void)snprintf(base, sizeof base, "%s/%s/torch-compile", root, names[i]);
+        rk_err *err = open_one("train", &one);
+        assert_non_null(strstr(rk_err_message(err), "XDG_CACHE_HOME"));
+        rk_expect_code(RK_FAILED_PRECONDITION, err);
+        assert_false(is_there(base));
+    }
+}
+
+static int noexec_mount(const char *path, struct statvfs *out) {
+    (void)path;
+    *out = (struct statvfs){.f_flag = ST_NOEXEC};
+    return 0;
+}
+
+static void libraries_must_be_loadable(void **state) {
+    (void)state;
+    RK_AUTO(rk_torch_directory) one = {0};
+    rk_sys_table table = rk_sys_libc;
+    rk_expect_ok(open_one("train", &one));
+    rk_expect_ok(rk_torch_directory_check(&one));
+    assert_int_equal(rk_test_count_entries(one.path), 0);
+    table.statvfs_fn = noexec_mount;
+    rk_sys_replace(&table);
+    rk_err *err = rk_torch_directory_check(&one);
+    rk_sys_replace(NULL);
+    assert_non_null(strstr(rk_err_message(err), "noexec"));
+    rk_expect_code(RK_FAILED_PRECONDITION, err);
+}
+
 static void note(void *context, const rk_torch_unused *unused) {
     assert_true(unused->age_ns >= RK_TORCH_UNUSED_NS);
     assert_int_equal(unused->bytes, 1);
@@ -232,7 +268,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_path_and_the_files_stay),   TEST(nothing_is_made_unless_asked),
         TEST(starts_at_the_same_time_share), TEST(a_fresh_directory_is_a_new_one),
-        TEST(unsafe_folders_are_refused),    TEST(only_unused_directories_are_removed),
+        TEST(unsafe_folders_are_refused),    TEST(paths_that_torch_cannot_use_are_refused),
+        TEST(libraries_must_be_loadable),    TEST(only_unused_directories_are_removed),
         TEST(a_start_makes_it_used),         TEST(a_start_does_not_wait_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

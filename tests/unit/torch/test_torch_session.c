@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -312,10 +313,17 @@ static void a_restore_leaves_a_quarter_of_the_disk(void **state) {
     assert_int_equal(two.counts.kept, 0);
 }
 
+static unsigned writes_until_full, writes_that_fail;
+
 static ssize_t full_write(int fd, const void *data, size_t len) {
-    (void)fd, (void)data, (void)len;
-    errno = ENOSPC;
-    return -1;
+    if (writes_until_full > 0)
+        writes_until_full--;
+    else if (writes_that_fail > 0) {
+        writes_that_fail--;
+        errno = ENOSPC;
+        return -1;
+    }
+    return rk_sys_libc.write_fn(fd, data, len);
 }
 
 static void a_full_disk_stops_a_restore(void **state) {
@@ -327,6 +335,8 @@ static void a_full_disk_stops_a_restore(void **state) {
     scene_move(s);
     s->cannot_keep = true; // the store's own notes go on the same disk
     table.write_fn = full_write;
+    writes_until_full = 0;
+    writes_that_fail = 1; // another program frees space after that
     rk_sys_replace(&table);
     rk_expect_ok(scene_try(s, &two, &trouble));
     rk_sys_replace(NULL);
@@ -335,6 +345,83 @@ static void a_full_disk_stops_a_restore(void **state) {
     rk_err_free(trouble);
     assert_int_equal(two.counts.restored, 0);
     assert_int_equal(two.counts.not_restored, 3);
+}
+
+// The job would fail at its first kernel, and does not with torch's own directory.
+static void no_directory_on_a_full_disk(void **state) {
+    scene *s = *state;
+    rk_sys_table table = rk_sys_libc;
+    first(s);
+    s->cannot_keep = true;
+    table.write_fn = full_write;
+    for (unsigned i = 0; i < 2; i++) {
+        RK_AUTO(rk_torch_session) two = {0};
+        rk_err *trouble = NULL;
+        writes_until_full = 0;
+        writes_that_fail = i == 0 ? UINT_MAX : 0;
+        rk_sys_replace(&table);
+        rk_err *err = scene_try(s, &two, &trouble);
+        rk_sys_replace(NULL);
+        assert_int_equal(two.directory.path == NULL, i == 0);
+        assert_int_equal(err != NULL, i == 0);
+        if (err)
+            assert_non_null(strstr(rk_err_message(err), "XDG_CACHE_HOME"));
+        rk_err_free(err);
+        rk_expect_ok(trouble);
+    }
+}
+
+// A start within the tick of a clock in which the last job wrote a file.
+static void only_what_the_job_wrote_is_made(void **state) {
+    scene *s = *state;
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        scene_start(s, &one);
+        scene_put(&one, "q5/old.py", "old");
+        scene_put(&one, "q5/changed.py", "old");
+        rk_expect_ok(rk_torch_session_end(&one, false, RK_TORCH_SUCCEEDED));
+        assert_int_equal(one.counts.made, 2);
+    }
+    RK_AUTO(rk_torch_session) two = {0};
+    scene_start(s, &two);
+    scene_put(&two, "q5/changed.py", "newer");
+    scene_put(&two, "q5/new.py", "new");
+    scene_age(&two, "q5/new.py", 3600); // a copy that keeps its time
+    rk_expect_ok(rk_torch_session_end(&two, false, RK_TORCH_SUCCEEDED));
+    assert_int_equal(two.counts.made, 2);
+}
+
+static void put_cut(const rk_torch_session *session, const char *name, unsigned seconds) {
+    scene_put(session, name, "\177ELF");
+    scene_age(session, name, seconds);
+}
+
+// torch.compile loads a library that exists, and the job dies if its end is missing.
+static void unfinished_files_are_removed(void **state) {
+    scene *s = *state;
+    {
+        RK_AUTO(rk_torch_session) one = {0};
+        scene_start(s, &one);
+        scene_put(&one, "q5/empty.py", "code");
+        scene_stop(&one);
+        put_cut(&one, "q5/old.so", 60);
+        put_cut(&one, "q5/young.so", 0);
+        put_cut(&one, "q5/result.pt2", 60); // no file that is kept
+        scene_put(&one, "q5/empty.py", ""); // the machine lost its power
+        scene_age(&one, "q5/empty.py", 60);
+        scene_put(&one, "q5/other.cpp", "code");
+        RK_AUTO(rk_torch_session) beside = {0};
+        scene_start(s, &beside);
+        scene_expect(&beside, "q5/old.so", "\177ELF"); // another start may be writing it
+    }
+    RK_AUTO(rk_torch_session) two = {0};
+    scene_start(s, &two);
+    scene_expect(&two, "q5/old.so", NULL);
+    scene_expect(&two, "q5/young.so", "\177ELF");
+    scene_expect(&two, "q5/result.pt2", "\177ELF");
+    scene_expect(&two, "q5/empty.py", "code");
+    scene_expect(&two, "q5/other.cpp", "code");
+    assert_int_equal(two.counts.restored, 1);
 }
 
 // A file where a pack has a folder.
@@ -474,6 +561,9 @@ int main(void) {
         TEST(stores_are_apart),
         TEST(a_restore_leaves_a_quarter_of_the_disk),
         TEST(a_full_disk_stops_a_restore),
+        TEST(no_directory_on_a_full_disk),
+        TEST(only_what_the_job_wrote_is_made),
+        TEST(unfinished_files_are_removed),
         TEST(one_bad_name_does_not_stop_the_rest),
         TEST(links_are_not_needed),
         TEST(strange_files_are_ignored),
