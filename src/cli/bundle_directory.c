@@ -27,7 +27,10 @@ static rk_err *read_environment(const char *python, rk_torch_place *place, rk_co
                                 rk_buf *json_text) {
     RK_AUTO(rk_torch_install) install = {0};
     rk_autofree char *looked_at = NULL;
-    const rk_torch_variables variables = {.cxx = getenv("CXX"), .path = getenv("PATH")};
+    const rk_torch_variables variables = {.cxx = getenv("CXX"),
+                                          .path = getenv("PATH"),
+                                          .omp = getenv("OMP_NUM_THREADS"),
+                                          .mkl = getenv("MKL_NUM_THREADS")};
     if (!rk_command_torch_find(python, &install, &looked_at))
         return rk_error(RK_NOT_FOUND,
                         "%s has no torch: name the Python that made the caches with --python",

@@ -152,8 +152,13 @@ static rk_err *compare_features(judge *j, const json_t *environment) {
     return err;
 }
 
-// A machine without a GPU may prepare a store for one with a GPU.
+// A machine without a GPU may prepare a store for one with a GPU. The number of threads is that of
+// the job, and not of this command.
 static bool is_not_known(const rk_difference *d) {
+    static const char *const threads[] = {"host.cpus", "OMP_NUM_THREADS", "MKL_NUM_THREADS"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(threads); i++)
+        if (strcmp(d->attribute, threads[i]) == 0)
+            return true;
     return strcmp(d->attribute, "gpu") == 0 && !d->after;
 }
 

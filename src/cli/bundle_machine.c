@@ -97,7 +97,10 @@ static rk_err *read_cpu(rk_machine *out) {
 static rk_err *read_torch(rk_machine *out) {
     RK_AUTO(rk_torch_install) install = {0};
     RK_AUTO(rk_components) list = {0};
-    const rk_torch_variables variables = {.cxx = getenv("CXX"), .path = getenv("PATH")};
+    const rk_torch_variables variables = {.cxx = getenv("CXX"),
+                                          .path = getenv("PATH"),
+                                          .omp = getenv("OMP_NUM_THREADS"),
+                                          .mkl = getenv("MKL_NUM_THREADS")};
     if (!rk_command_torch_find(out->python_asked, &install, &out->python))
         return out->python_asked
                    ? rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no torch in its folders",

@@ -55,7 +55,10 @@ static const char *get(const char *variable) {
 
 // Describes what the caches depend on.
 static rk_err *read_environment(rk_run_torch_work *w, const rk_torch_install *install) {
-    const rk_torch_variables variables = {.cxx = get("CXX"), .path = get("PATH")};
+    const rk_torch_variables variables = {.cxx = get("CXX"),
+                                          .path = get("PATH"),
+                                          .omp = get("OMP_NUM_THREADS"),
+                                          .mkl = get("MKL_NUM_THREADS")};
     RK_TRY(rk_torch_environment_read(install, &variables, &w->components));
     rk_json json = rk_json_on(&w->components_json);
     rk_components_write(&w->components, &json);

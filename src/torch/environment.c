@@ -1,5 +1,6 @@
 #include "torch/environment.h"
 
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 
@@ -84,28 +85,56 @@ static rk_err *add_text(rk_components *list, rk_component_kind kind, const char 
     return *value ? rk_components_add(list, kind, name, rk_span_text(value)) : NULL;
 }
 
-// The features alone: kernels are compiled with -march=native, and other properties of the CPU do
-// not change what the compiler may generate.
-static rk_err *add_cpu(rk_components *list) {
+static rk_err *copy(const rk_components *from, const char *name, rk_components *list) {
+    for (size_t i = 0; i < from->count; i++)
+        if (strcmp(from->items[i].name, name) == 0)
+            RK_TRY(rk_components_add(list, from->items[i].kind, name,
+                                     rk_span_of(from->items[i].value, from->items[i].value_len)));
+    return NULL;
+}
+
+static bool is_set(const char *value) {
+    return value && value[0];
+}
+
+// A kernel for the CPU has the number of threads in its code, and torch's own keys do not have it:
+// kernels of a machine with two CPUs would run on two threads everywhere.
+static rk_err *add_threads(const rk_components *cpu, const rk_torch_variables *variables,
+                           rk_components *list) {
+    if (!is_set(variables->omp))
+        RK_TRY(copy(cpu, "host.cpus", list));
+    else
+        RK_TRY(add_text(list, RK_COMPONENT_VARIABLE, "OMP_NUM_THREADS", variables->omp));
+    return is_set(variables->mkl)
+               ? add_text(list, RK_COMPONENT_VARIABLE, "MKL_NUM_THREADS", variables->mkl)
+               : NULL;
+}
+
+// Of the CPU's properties, its features alone: kernels are compiled with -march=native, and others
+// do not change what the compiler may generate.
+static rk_err *add_cpu(const rk_torch_variables *variables, bool has_gpu, rk_components *list) {
     RK_AUTO(rk_components) cpu = {0};
     struct utsname system;
     RK_TRY(rk_host_cpu_add(&cpu));
-    for (size_t i = 0; i < cpu.count; i++)
-        if (strcmp(cpu.items[i].name, "host.cpu_features") == 0)
-            RK_TRY(rk_components_add(list, cpu.items[i].kind, cpu.items[i].name,
-                                     rk_span_of(cpu.items[i].value, cpu.items[i].value_len)));
+    RK_TRY(copy(&cpu, "host.cpu_features", list));
+    if (!has_gpu)
+        RK_TRY(add_threads(&cpu, variables, list));
     return uname(&system) == 0
                ? add_text(list, RK_COMPONENT_TOPOLOGY, "host.machine", system.machine)
                : NULL;
 }
 
-static rk_err *add_tools(rk_components *list, const rk_torch_variables *variables) {
+// A library that was linked with a newer C library cannot be loaded with an older one.
+static rk_err *add_tools(rk_components *list, const rk_torch_variables *variables,
+                         bool *out_has_gpu) {
     RK_AUTO(rk_buf) compiler = {0};
     RK_AUTO(rk_buf) devices = {0};
     const char *cxx = variables->cxx && variables->cxx[0] ? variables->cxx : "g++";
     RK_TRY(rk_torch_compiler_add(cxx, variables->path, &compiler));
     RK_TRY(add_text(list, RK_COMPONENT_VERSION, "compiler.cxx", rk_buf_text(&compiler)));
+    RK_TRY(add_text(list, RK_COMPONENT_VERSION, "libc", gnu_get_libc_version()));
     RK_TRY(rk_torch_gpus_add("/proc", "/sys", &devices));
+    *out_has_gpu = devices.len > 0;
     return add_text(list, RK_COMPONENT_TOPOLOGY, "gpu", rk_buf_text(&devices));
 }
 
@@ -119,8 +148,9 @@ rk_err *rk_torch_environment_read(const rk_torch_install *install,
                     {"triton", install->triton},   {"python", install->python}};
     for (size_t i = 0; i < RK_ARRAY_LEN(versions); i++)
         RK_TRY(add_text(out_components, RK_COMPONENT_VERSION, versions[i].name, versions[i].value));
-    RK_TRY(add_tools(out_components, variables));
-    RK_TRY(add_cpu(out_components));
+    bool has_gpu = false;
+    RK_TRY(add_tools(out_components, variables, &has_gpu));
+    RK_TRY(add_cpu(variables, has_gpu, out_components));
     rk_components_sort(out_components);
     return NULL;
 }

@@ -301,7 +301,10 @@ static rk_err *look_at_real(search *s, const char *python, const char *home) {
 
 rk_err *rk_torch_install_find(const rk_torch_where *where, rk_torch_install *out_install,
                               bool *out_found) {
+    char real[PATH_MAX];
     search s = {.out = out_install, .wanted = version_in(where->python)};
+    if (!strchr(s.wanted, '.') && realpath(where->python, real) && strchr(version_in(real), '.'))
+        s.wanted = version_in(real); // "python3" is often a link to "python3.11"
     rk_autofree char *prefix = rk_strdup(where->python);
     rk_autofree char *base = NULL;
     bool is_environment = false;

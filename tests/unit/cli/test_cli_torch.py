@@ -183,6 +183,19 @@ class Run(Case):
         self.assertNotEqual(first, second)
         self.counts(restored=0, present=0)
 
+    def test_numbers_of_threads_are_apart(self):
+        """Inductor writes the number into a kernel, and torch's own keys do not have it."""
+        two, four, same = (self.train(OMP_NUM_THREADS=n)[0]["TORCHINDUCTOR_CACHE_DIR"] for n in (2, 4, 2))
+        self.assertNotEqual(two, four)
+        self.assertEqual(two, same)
+        self.assertNotIn(self.train(OMP_NUM_THREADS=2, MKL_NUM_THREADS=1)[0]["TORCHINDUCTOR_CACHE_DIR"], (two, four))
+
+    def test_a_home_that_torch_compile_cannot_use(self):
+        said, printed = self.train(home=self.folder / "John Doe")
+        self.assertIsNone(said["TORCHINDUCTOR_CACHE_DIR"])
+        self.assertIn("XDG_CACHE_HOME", printed)
+        self.assertIn("XDG_CACHE_HOME", self.stats()["warnings"][0])
+
     def test_a_store_inside_the_same_cache(self):
         """The default store lies beside the directories, and may be made after them."""
         self.train("q5/a.py")
@@ -314,6 +327,13 @@ class Bundle(Case):
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertEqual(f"the torch of {environment}/bin/python" in done.stderr, status == 1)
         self.assertIn("imported 2 packs", done.stdout)
+
+    def test_the_number_of_threads_is_that_of_the_job(self):
+        done = self.bring(OMP_NUM_THREADS=7)
+        self.assertIn("imported 2 packs", done.stdout, done.stderr)
+        for threads, restored in (("7", 0), (None, 2)):
+            self.train(OMP_NUM_THREADS=threads, REKINDLE_DIR=self.folder / "other", home=self.folder / "second")
+            self.assertEqual(self.stats(REKINDLE_DIR=self.folder / "other")["torch_compile"]["restored"], restored)
 
     def test_without_torch_only_the_cpu_counts(self):
         """An image may be filled before torch is installed."""

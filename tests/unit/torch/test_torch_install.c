@@ -141,6 +141,49 @@ static void python_path_comes_first(void **state) {
     assert_string_equal(found.version, "9.9");
 }
 
+// The name of a link does not tell the version of its Python.
+static void a_link_has_the_version_of_its_python(void **state) {
+    (void)state;
+    char link[1024], folder[1024];
+    put("usr/bin/python3.11", "");
+    put_torch("mine", "9.9");
+    (void)snprintf(folder, sizeof folder, "%s/mine", root);
+    (void)snprintf(link, sizeof link, "%s/usr/bin/python3", root);
+    assert_int_equal(symlink("python3.11", link), 0);
+    RK_AUTO(rk_torch_install) found = {0};
+    assert_true(find("usr/bin/python3", folder, &found));
+    assert_string_equal(found.python, "3.11");
+}
+
+static const char *value_of(const rk_components *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return list->items[i].value;
+    return NULL;
+}
+
+// A machine with a GPU has its kernels there, and its number of threads does not matter.
+static void threads_count_without_a_gpu(void **state) {
+    (void)state;
+    static const struct {
+        const char *omp, *mkl;
+    } cases[] = {{NULL, NULL}, {"", ""}, {"3", NULL}, {"3", "2"}};
+    char empty[] = "", folder[] = "/x", python[] = "3.11", version[] = "2.9.0";
+    const rk_torch_install install = {folder, python, version, empty, empty, empty, empty};
+    for (size_t i = 0; i < RK_ARRAY_LEN(cases); i++) {
+        RK_AUTO(rk_components) list = {0};
+        const rk_torch_variables variables = {
+            .path = "/nowhere", .omp = cases[i].omp, .mkl = cases[i].mkl};
+        rk_expect_ok(rk_torch_environment_read(&install, &variables, &list));
+        assert_non_null(value_of(&list, "libc"));
+        assert_string_equal(value_of(&list, "compiler.cxx"), "none");
+        bool has_gpu = value_of(&list, "gpu") != NULL;
+        assert_int_equal(value_of(&list, "host.cpus") != NULL, !has_gpu && i < 2);
+        assert_int_equal(value_of(&list, "OMP_NUM_THREADS") != NULL, !has_gpu && i >= 2);
+        assert_int_equal(value_of(&list, "MKL_NUM_THREADS") != NULL, !has_gpu && i == 3);
+    }
+}
+
 // A folder such as /usr/lib64 has more names than are listed.
 static void a_folder_with_many_names(void **state) {
     (void)state;
@@ -193,6 +236,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_folder_with_many_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gpus_have_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_link_has_the_version_of_its_python, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_count_without_a_gpu, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
