@@ -6,68 +6,20 @@ Runs with the environments "torch-newest" and "torch".
 import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 import harness
+from torch_machine import PROGRAM, Machine, assert_warm, copy_of
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("this Python has no torch: tests/e2e/run torch-newest", allow_module_level=True)
 
-PROGRAM = harness.PROGRAMS / "torch_compile.py"
 MODULES = {"inductor", "aotautograd", "triton", "autotune", "pgo", "headers"}
-
-
-class Machine:
-    """A store, a cache and a folder for temporary files: starts of one machine share them."""
-
-    def __init__(self, root):
-        self.root = Path(root)
-        self.root.mkdir(parents=True, exist_ok=True)
-        self.temporary = self.root / "tmp"
-        self.temporary.mkdir(exist_ok=True)
-        self.store = self.root / "store"
-
-    def environment(self, **variables):
-        env = harness.clean_environment()
-        env |= {
-            "REKINDLE_DIR": str(self.store),
-            "REKINDLE_TORCH_COMPILE": "pgo",
-            "TMPDIR": str(self.temporary),
-            "XDG_CACHE_HOME": str(self.root / "cache"),
-            "XDG_CONFIG_HOME": str(self.root / "config"),
-            "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
-            "OMP_NUM_THREADS": "1",
-        }
-        return env | {name: str(value) for name, value in variables.items()}
-
-    def command(self, *args, job="job"):
-        return [harness.REKINDLE, "run", "--job", job, "--", sys.executable, PROGRAM, *args]
-
-    def start(self, *args, job="job", status=0, **variables):
-        done = harness.run_process(self.command(*args, job=job), self.environment(**variables))
-        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
-        return done
-
-    def cli(self, *args, status=0, **variables):
-        done = harness.run_process([harness.REKINDLE, *args], self.environment(**variables))
-        assert done.returncode == status, f"{args}: {done}"
-        return done
-
-    def stats(self):
-        return json.loads(self.cli("stats", "--json").stdout)["torch_compile"]
-
-    def packs(self):
-        return sorted((self.store / "objects").glob("*/*.rkx"))
-
-    def directories(self):
-        return sorted((self.root / "cache/rekindle/torch-compile").glob("*"))
 
 
 @pytest.fixture
@@ -80,20 +32,6 @@ def trained(tmp_path_factory):
     """A machine after one start with a size that changes, and what the start printed."""
     first = Machine(tmp_path_factory.mktemp("trained") / "first")
     return first, first.start("--sizes", "16", "24", "40")
-
-
-def copy_of(trained, tmp_path, name="second"):
-    """Another machine with a copy of the store."""
-    other = Machine(tmp_path / name)
-    shutil.copytree(trained[0].store, other.store)
-    return other
-
-
-def assert_warm(done, cold):
-    said, before = done.json(), cold.json()
-    assert said["results"] == before["results"]
-    assert said["fx_misses"] == 0 and said["autograd_misses"] == 0, said
-    assert said["autograd_hits"] > 0, said
 
 
 def test_first_start_keeps_what_it_compiled(trained):
@@ -109,7 +47,7 @@ def test_first_start_keeps_what_it_compiled(trained):
 
 
 def test_second_start_is_warm_at_another_path(trained, tmp_path):
-    second = copy_of(trained, tmp_path)
+    second = copy_of(trained[0], tmp_path)
     done = second.start("--sizes", "16", "24", "40")
     assert_warm(done, trained[1])
     stats = second.stats()
@@ -172,7 +110,7 @@ def test_readonly_without_packs_leaves_the_own_directory(machine):
 
 def test_second_machine_recompiles_nothing_for_a_dynamic_shape(trained, tmp_path):
     """The first start compiled for one size, then for any size. The second knows that the size changes."""
-    second = copy_of(trained, tmp_path)
+    second = copy_of(trained[0], tmp_path)
     done = second.start("--sizes", "16", "24", "40")
     assert trained[1].json()["frames"] == 2
     assert done.json()["frames"] == 1, done.json()
@@ -199,7 +137,7 @@ def test_user_variables_are_respected(machine, tmp_path):
 
 
 def test_modes(trained, tmp_path):
-    second = copy_of(trained, tmp_path)
+    second = copy_of(trained[0], tmp_path)
     before = second.packs()
     assert_warm(second.start("--sizes", "16", "24", "40", REKINDLE_MODE="readonly"), trained[1])
     assert second.start("--sizes", "16", REKINDLE_MODE="off").json()["environment"]["TORCHINDUCTOR_CACHE_DIR"] is None
@@ -263,7 +201,7 @@ def test_killed_rekindle_loses_nothing(machine):
 
 
 def test_damaged_pack_costs_only_compilations(trained, tmp_path):
-    second = copy_of(trained, tmp_path)
+    second = copy_of(trained[0], tmp_path)
     for path in second.packs():
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
@@ -337,7 +275,6 @@ def test_bundle_of_another_cpu_is_refused(trained, tmp_path):
 SAVE_OR_LOAD = """
 import json, sys, runpy
 import rekindle.torch_compile
-from pathlib import Path
 if sys.argv[1] == "load":
     print("loaded", rekindle.torch_compile.load(Path(sys.argv[2]).read_bytes())["files"])
 path, action = Path(sys.argv[2]), sys.argv[1]
