@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "store/pins.h"
+#include "torch/groups.h"
 #include "torch/headers.h"
 #include "torch/restore.h"
 
@@ -338,8 +339,11 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
     RK_TRY(leave_if_useless(s, options));
     if (!s->directory.path)
         return NULL;
-    // Without this list, every file that no pack has counts as made by the job.
-    note_trouble(rk_torch_files_list(s->directory.fd, &s->before), trouble);
+    rk_err *err = rk_torch_files_list(s->directory.fd, &s->before);
+    if (err)
+        rk_torch_files_cleanup(&s->before); // then all files that no pack has count as made
+    note_trouble(err, trouble);
+    rk_torch_groups_mend(s->directory.fd, &s->before);
     return rk_torch_directory_check(&s->directory);
 }
 

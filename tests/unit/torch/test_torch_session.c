@@ -2,9 +2,7 @@
 #include "sessions.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -285,92 +283,6 @@ static void stores_are_apart(void **state) {
     assert_string_not_equal(one.directory.path, two.directory.path);
 }
 
-static int small_disk(const char *path, struct statvfs *out) {
-    (void)path;
-    *out = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096, .f_blocks = 100, .f_bavail = 27};
-    return 0;
-}
-
-// Three small files need three blocks, and a quarter of a hundred blocks must stay free.
-static void a_restore_leaves_a_quarter_of_the_disk(void **state) {
-    scene *s = *state;
-    RK_AUTO(rk_torch_session) two = {0};
-    rk_sys_table table = rk_sys_libc;
-    rk_err *trouble = NULL;
-    first(s);
-    scene_move(s);
-    table.statvfs_fn = small_disk;
-    rk_sys_replace(&table);
-    rk_expect_ok(scene_try(s, &two, &trouble));
-    rk_sys_replace(NULL);
-    assert_non_null(strstr(rk_err_message(trouble), two.directory.path));
-    assert_non_null(strstr(rk_err_message(trouble), "XDG_CACHE_HOME"));
-    rk_expect_code(RK_RESOURCE_EXHAUSTED, trouble);
-    assert_int_equal(two.counts.restored, 0);
-    assert_int_equal(two.counts.not_restored, 3);
-    assert_int_equal(rk_test_count_entries(two.directory.path), 0);
-    scene_stop(&two);
-    assert_int_equal(two.counts.kept, 0);
-}
-
-static unsigned writes_until_full, writes_that_fail;
-
-static ssize_t full_write(int fd, const void *data, size_t len) {
-    if (writes_until_full > 0)
-        writes_until_full--;
-    else if (writes_that_fail > 0) {
-        writes_that_fail--;
-        errno = ENOSPC;
-        return -1;
-    }
-    return rk_sys_libc.write_fn(fd, data, len);
-}
-
-static void a_full_disk_stops_a_restore(void **state) {
-    scene *s = *state;
-    RK_AUTO(rk_torch_session) two = {0};
-    rk_sys_table table = rk_sys_libc;
-    rk_err *trouble = NULL;
-    first(s);
-    scene_move(s);
-    s->cannot_keep = true; // the store's own notes go on the same disk
-    table.write_fn = full_write;
-    writes_until_full = 0;
-    writes_that_fail = 1; // another program frees space after that
-    rk_sys_replace(&table);
-    rk_expect_ok(scene_try(s, &two, &trouble));
-    rk_sys_replace(NULL);
-    assert_non_null(trouble);
-    assert_non_null(strstr(rk_err_message(trouble), "free space there"));
-    rk_err_free(trouble);
-    assert_int_equal(two.counts.restored, 0);
-    assert_int_equal(two.counts.not_restored, 3);
-}
-
-// The job would fail at its first kernel, and does not with torch's own directory.
-static void no_directory_on_a_full_disk(void **state) {
-    scene *s = *state;
-    rk_sys_table table = rk_sys_libc;
-    first(s);
-    s->cannot_keep = true;
-    table.write_fn = full_write;
-    for (unsigned i = 0; i < 2; i++) {
-        RK_AUTO(rk_torch_session) two = {0};
-        rk_err *trouble = NULL;
-        writes_until_full = 0;
-        writes_that_fail = i == 0 ? UINT_MAX : 0;
-        rk_sys_replace(&table);
-        rk_err *err = scene_try(s, &two, &trouble);
-        rk_sys_replace(NULL);
-        assert_int_equal(two.directory.path == NULL, i == 0);
-        assert_int_equal(err != NULL, i == 0);
-        if (err)
-            assert_non_null(strstr(rk_err_message(err), "XDG_CACHE_HOME"));
-        rk_err_free(err);
-        rk_expect_ok(trouble);
-    }
-}
-
 // A start within the tick of a clock in which the last job wrote a file.
 static void only_what_the_job_wrote_is_made(void **state) {
     scene *s = *state;
@@ -389,90 +301,6 @@ static void only_what_the_job_wrote_is_made(void **state) {
     scene_age(&two, "q5/new.py", 3600); // a copy that keeps its time
     rk_expect_ok(rk_torch_session_end(&two, false, RK_TORCH_SUCCEEDED));
     assert_int_equal(two.counts.made, 2);
-}
-
-static void put_cut(const rk_torch_session *session, const char *name, unsigned seconds) {
-    scene_put(session, name, "\177ELF");
-    scene_age(session, name, seconds);
-}
-
-// torch.compile loads a library that exists, and the job dies if its end is missing.
-static void unfinished_files_are_removed(void **state) {
-    scene *s = *state;
-    {
-        RK_AUTO(rk_torch_session) one = {0};
-        scene_start(s, &one);
-        scene_put(&one, "q5/empty.py", "code");
-        scene_stop(&one);
-        put_cut(&one, "q5/old.so", 60);
-        put_cut(&one, "q5/young.so", 0);
-        put_cut(&one, "q5/result.pt2", 60); // no file that is kept
-        scene_put(&one, "q5/empty.py", ""); // the machine lost its power
-        scene_age(&one, "q5/empty.py", 60);
-        scene_put(&one, "q5/other.cpp", "code");
-        RK_AUTO(rk_torch_session) beside = {0};
-        scene_start(s, &beside);
-        scene_expect(&beside, "q5/old.so", "\177ELF"); // another start may be writing it
-    }
-    RK_AUTO(rk_torch_session) two = {0};
-    scene_start(s, &two);
-    scene_expect(&two, "q5/old.so", NULL);
-    scene_expect(&two, "q5/young.so", "\177ELF");
-    scene_expect(&two, "q5/result.pt2", "\177ELF");
-    scene_expect(&two, "q5/empty.py", "code");
-    scene_expect(&two, "q5/other.cpp", "code");
-    assert_int_equal(two.counts.restored, 1);
-}
-
-// A file where a pack has a folder.
-static void one_bad_name_does_not_stop_the_rest(void **state) {
-    scene *s = *state;
-    RK_AUTO(rk_torch_session) two = {0};
-    rk_err *trouble = NULL;
-    {
-        RK_AUTO(rk_torch_session) one = {0};
-        scene_start(s, &one);
-        scene_put(&one, "fxgraph/ab/0123", "graph");
-        scene_put(&one, "q5/kernel.py", "code");
-        scene_stop(&one);
-    }
-    scene_move(s);
-    {
-        RK_AUTO(rk_torch_session) one = {0};
-        s->refreshes = true; // restores nothing
-        scene_start(s, &one);
-        s->refreshes = false;
-        char path[2048];
-        (void)snprintf(path, sizeof path, "%s/fxgraph", one.directory.path);
-        rk_expect_ok(rk_fs_publish(path, "x", 1, 0600));
-    }
-    rk_expect_ok(scene_try(s, &two, &trouble));
-    assert_non_null(trouble);
-    rk_err_free(trouble);
-    scene_expect(&two, "q5/kernel.py", "code");
-    assert_int_equal(two.counts.restored, 1);
-    assert_int_equal(two.counts.not_restored, 1);
-}
-
-static int no_links(int from_fd, const char *from, int to_fd, const char *to) {
-    (void)from_fd, (void)from, (void)to_fd, (void)to;
-    errno = EPERM;
-    return -1;
-}
-
-static void links_are_not_needed(void **state) {
-    scene *s = *state;
-    RK_AUTO(rk_torch_session) two = {0};
-    rk_sys_table table = rk_sys_libc;
-    first(s);
-    scene_move(s);
-    s->cannot_keep = true;
-    table.linkat_fn = no_links;
-    rk_sys_replace(&table);
-    scene_start(s, &two);
-    rk_sys_replace(NULL);
-    assert_int_equal(two.counts.restored, 3);
-    scene_expect(&two, "q5/kernel.py", "code");
 }
 
 // A file that looks like a whole library.
@@ -525,23 +353,6 @@ static void precompiled_headers_are_kept(void **state) {
     assert_int_equal(two.counts.kept, 0);
 }
 
-// Links are not followed, and other kinds of files are ignored.
-static void strange_files_are_ignored(void **state) {
-    scene *s = *state;
-    char path[2048];
-    RK_AUTO(rk_torch_session) one = {0};
-    scene_start(s, &one);
-    scene_put(&one, "q5/kernel.py", "code");
-    (void)snprintf(path, sizeof path, "%s/q5/link.py", one.directory.path);
-    assert_int_equal(symlink("/etc/passwd", path), 0);
-    (void)snprintf(path, sizeof path, "%s/q5/pipe", one.directory.path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    (void)snprintf(path, sizeof path, "%s/elsewhere", one.directory.path);
-    assert_int_equal(symlink("/etc", path), 0);
-    scene_stop(&one);
-    assert_int_equal(one.counts.kept, 1);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -559,14 +370,7 @@ int main(void) {
         TEST(a_refresh_that_fails_replaces_nothing),
         TEST(no_directory_if_it_does_not_help),
         TEST(stores_are_apart),
-        TEST(a_restore_leaves_a_quarter_of_the_disk),
-        TEST(a_full_disk_stops_a_restore),
-        TEST(no_directory_on_a_full_disk),
         TEST(only_what_the_job_wrote_is_made),
-        TEST(unfinished_files_are_removed),
-        TEST(one_bad_name_does_not_stop_the_rest),
-        TEST(links_are_not_needed),
-        TEST(strange_files_are_ignored),
         TEST(precompiled_headers_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
