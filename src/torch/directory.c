@@ -100,8 +100,8 @@ static bool try_lock(int fd, int operation) {
     return result == 0;
 }
 
-// Locks the directory. False if `rekindle gc` is removing it, or has just done so. A file system
-// without locks is fine: gc cannot lock there either, and removes nothing.
+// Locks the directory. False if `rekindle gc` is removing it, or has just done so. Without locks,
+// gc cannot lock either, and removes nothing.
 static bool lock_shared(int base_fd, const char *name, int fd) {
     struct stat open, named;
     if (!try_lock(fd, LOCK_SH) && errno == EWOULDBLOCK)
@@ -207,8 +207,18 @@ static rk_err *check_mount(const rk_torch_directory *directory) {
                     directory->path);
 }
 
-// Writes a file, and removes it: a quota shows in no other way.
-static rk_err *try_write(const rk_torch_directory *directory) {
+// torch.compile locks files with the package filelock, many versions of which fail without locks.
+static rk_err *check_locks(const rk_torch_directory *directory, int fd) {
+    if (try_lock(fd, LOCK_EX))
+        return NULL;
+    return rk_error_errno(errno,
+                          "the file system of %s has no locks (flock), which torch.compile needs: "
+                          "set XDG_CACHE_HOME to a folder of another one",
+                          directory->path);
+}
+
+// Writes a file, locks it, and removes it: a quota shows in no other way.
+static rk_err *try_file(const rk_torch_directory *directory) {
     static const size_t bytes = PROBE_BYTES;
     RK_AUTO(rk_buf) name = {0};
     rk_autofree uint8_t *zeros = rk_calloc(bytes, 1);
@@ -219,10 +229,14 @@ static rk_err *try_write(const rk_torch_directory *directory) {
                         0600);
     if (fd < 0)
         return rk_error_errno(errno, "cannot write into %s", directory->path);
-    rk_err *err = rk_fd_write_all(fd, zeros, bytes);
+    rk_err *locks = check_locks(directory, fd), *err = rk_fd_write_all(fd, zeros, bytes);
     if (rk_sys()->close_fn(fd) != 0 && errno != EINTR && !err)
         err = rk_error_errno(errno, "close");
     (void)rk_sys()->unlinkat_fn(directory->fd, rk_buf_text(&name), 0);
+    if (locks) {
+        rk_err_drop(err, "one reason is enough");
+        return locks;
+    }
     return rk_err_wrap(err,
                        "cannot write into %s: free space there, or set XDG_CACHE_HOME to a folder "
                        "of another file system",
@@ -231,7 +245,7 @@ static rk_err *try_write(const rk_torch_directory *directory) {
 
 rk_err *rk_torch_directory_check(const rk_torch_directory *directory) {
     RK_TRY(check_mount(directory));
-    return try_write(directory);
+    return try_file(directory);
 }
 
 bool rk_torch_directory_is_alone(rk_torch_directory *directory) {

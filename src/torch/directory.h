@@ -41,7 +41,7 @@ RK_NODISCARD rk_err *rk_torch_directory_open(const rk_torch_directory_wish *wish
                                              rk_torch_directory *out_directory);
 
 // Fails, with the remedy, if a job that uses the directory would fail: nothing can be written into
-// it, or no library can be loaded from it.
+// it, no library can be loaded from it, or its file system has no locks.
 RK_NODISCARD rk_err *rk_torch_directory_check(const rk_torch_directory *directory);
 
 // True if no other start uses the directory. Keeps the shared lock, and sets the directory's time.

@@ -53,8 +53,8 @@ typedef struct rk_torch_options {
 // after an error, the job must run without the directory. A pack or a file that fails is only
 // counted, and `*out_trouble` (owned; NULL: none) is the first such error. Holds one pack in memory
 // at a time. Restores nothing if that leaves less than a quarter of the file system free, unless it
-// needs less than a sixteenth of what is free. Fails if the job could not write into the directory
-// or load libraries from it. `session` must be zeroed but for `place`; owned:
+// needs less than a sixteenth of what is free. Fails if the job could not use the directory
+// (rk_torch_directory_check). `session` must be zeroed but for `place`; owned:
 // rk_torch_session_cleanup.
 RK_NODISCARD rk_err *rk_torch_session_begin(rk_torch_session *session,
                                             const rk_torch_options *options, rk_err **out_trouble);

@@ -35,10 +35,7 @@ def start(machine, compiler, *args):
     log = machine.root / "log"
     log.write_text("")
     path = f"{compiler.parent}:{machine.environment()['PATH']}"
-    done = machine.start(
-        *args, REKINDLE_TORCH_COMPILE="1", PATH=path, COMPILER_LOG=log,
-        TORCHINDUCTOR_VEC_ISA_OK="0",  # torch tries three kinds of vectors otherwise, each in a process of its own
-    )  # fmt: skip
+    done = machine.start(*args, REKINDLE_TORCH_COMPILE="1", PATH=path, COMPILER_LOG=log)
     return done, [line for line in log.read_text().splitlines() if " -o " in line and " -E " not in line]
 
 

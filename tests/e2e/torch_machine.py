@@ -30,6 +30,7 @@ class Machine:
             "XDG_CONFIG_HOME": str(self.root / "config"),
             "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
             "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_VEC_ISA_OK": "1",  # else six processes import torch and try kinds of vectors
         }
         return env | {name: str(value) for name, value in variables.items()}
 

@@ -2,6 +2,7 @@
 // is removed.
 #include "torch/directory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,29 @@ static void paths_that_torch_cannot_use_are_refused(void **state) {
     }
 }
 
+static int no_locks(int fd, int operation) {
+    (void)fd, (void)operation;
+    errno = ENOSYS;
+    return -1;
+}
+
+// As on Lustre without its option flock.
+static void files_must_be_lockable(void **state) {
+    (void)state;
+    RK_AUTO(rk_torch_directory) one = {0};
+    rk_sys_table table = rk_sys_libc;
+    table.flock_fn = no_locks;
+    rk_sys_replace(&table);
+    rk_err *opened = open_one("train", &one);
+    rk_err *err = rk_torch_directory_check(&one);
+    rk_sys_replace(NULL);
+    rk_expect_ok(opened);
+    assert_non_null(strstr(rk_err_message(err), "no locks"));
+    assert_non_null(strstr(rk_err_message(err), "XDG_CACHE_HOME"));
+    rk_err_free(err);
+    assert_int_equal(rk_test_count_entries(one.path), 0);
+}
+
 static int noexec_mount(const char *path, struct statvfs *out) {
     (void)path;
     *out = (struct statvfs){.f_flag = ST_NOEXEC};
@@ -266,11 +290,12 @@ static void a_start_does_not_wait_for_ever(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(the_path_and_the_files_stay),   TEST(nothing_is_made_unless_asked),
-        TEST(starts_at_the_same_time_share), TEST(a_fresh_directory_is_a_new_one),
-        TEST(unsafe_folders_are_refused),    TEST(paths_that_torch_cannot_use_are_refused),
-        TEST(libraries_must_be_loadable),    TEST(only_unused_directories_are_removed),
-        TEST(a_start_makes_it_used),         TEST(a_start_does_not_wait_for_ever),
+        TEST(the_path_and_the_files_stay),         TEST(nothing_is_made_unless_asked),
+        TEST(starts_at_the_same_time_share),       TEST(a_fresh_directory_is_a_new_one),
+        TEST(unsafe_folders_are_refused),          TEST(paths_that_torch_cannot_use_are_refused),
+        TEST(libraries_must_be_loadable),          TEST(files_must_be_lockable),
+        TEST(only_unused_directories_are_removed), TEST(a_start_makes_it_used),
+        TEST(a_start_does_not_wait_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
