@@ -257,7 +257,7 @@ bool rk_torch_directory_is_alone(rk_torch_directory *directory) {
 // Removes the unfinished files, or finds whether there is one.
 static bool find_unfinished(const rk_torch_directory *directory, const rk_torch_files *files,
                             bool removes) {
-    uint64_t before_ns = rk_realtime_ns() - RK_TORCH_SETTLE_NS;
+    uint64_t before_ns = rk_realtime_ns() - RK_TORCH_UNFINISHED_NS;
     bool found = false;
     for (size_t i = 0; i < files->count && (removes || !found); i++) {
         if (!rk_torch_file_is_unfinished(directory->fd, files->items[i].name, before_ns))

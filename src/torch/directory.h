@@ -48,9 +48,10 @@ RK_NODISCARD rk_err *rk_torch_directory_check(const rk_torch_directory *director
 RK_NODISCARD bool rk_torch_directory_is_alone(rk_torch_directory *directory);
 
 // Removes the files among `files` that a killed job or a machine that lost its power has left
-// unfinished: torch.compile loads a cut library, and the job fails. Only if no other start uses the
-// directory, and only files that nobody changed for RK_TORCH_SETTLE_NS. Best effort.
-#define RK_TORCH_SETTLE_NS (UINT64_C(5) * 1000000000)
+// unfinished: torch.compile loads a cut library, and the job dies. Only if no other start uses the
+// directory, and only files that nobody changed for RK_TORCH_UNFINISHED_NS: on NFS, starts on other
+// machines do not show. Best effort.
+#define RK_TORCH_UNFINISHED_NS (UINT64_C(20) * 1000000000)
 void rk_torch_directory_mend(rk_torch_directory *directory, const rk_torch_files *files);
 
 typedef struct rk_torch_unused {

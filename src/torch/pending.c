@@ -9,6 +9,7 @@
 #include "torch/headers.h"
 
 enum { PACKS_MAX = 8 }; // of one module; with more, the smallest are taken over
+#define SETTLE_NS (UINT64_C(5) * 1000000000)
 // A pack begins with less than this, so that little memory is needed.
 #define BATCH_MAX_BYTES ((uint64_t)64 << 20)
 // The largest file. The table of its pack needs space too.
@@ -248,7 +249,7 @@ static rk_err *keep_headers(rk_torch_session *s, const rk_torch_files *files) {
     for (size_t i = 0; i < headers.count; i++) // a known name is a known content: it is a digest
         if (rk_torch_session_find(s, headers.items[i].name))
             headers.items[i].module = RK_TORCH_MODULES;
-    return keep_module(s, fd, RK_TORCH_HEADERS, &headers, rk_realtime_ns() - RK_TORCH_SETTLE_NS);
+    return keep_module(s, fd, RK_TORCH_HEADERS, &headers, rk_realtime_ns() - SETTLE_NS);
 }
 
 // Records that the job uses its packs, so that its list of packs is not removed as old.
@@ -287,7 +288,7 @@ rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool r
         forget_outdated(session);
     RK_TRY(rk_torch_session_learn(session));
     RK_TRY(rk_torch_files_list(session->directory.fd, &files));
-    rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - RK_TORCH_SETTLE_NS);
+    rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
     rk_err_drop(note_use(session), "the next start records it");
     session->counts.keep_ns = rk_monotonic_ns() - began_ns;
     return err;

@@ -139,7 +139,7 @@ static void unfinished_files_are_removed(void **state) {
         scene_put(&one, "q5/empty.py", "code");
         scene_stop(&one);
         put_cut(&one, "q5/old.so", 60);
-        put_cut(&one, "q5/young.so", 0);
+        put_cut(&one, "q5/young.so", 10);
         put_cut(&one, "q5/result.pt2", 60); // no file that is kept
         scene_put(&one, "q5/empty.py", ""); // the machine lost its power
         scene_age(&one, "q5/empty.py", 60);
