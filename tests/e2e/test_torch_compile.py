@@ -276,6 +276,7 @@ def test_bundle_of_another_cpu_is_refused(trained, tmp_path):
 SAVE_OR_LOAD = """
 import json, sys, runpy
 import rekindle.torch_compile
+from pathlib import Path
 if sys.argv[1] == "load":
     print("loaded", rekindle.torch_compile.load(Path(sys.argv[2]).read_bytes())["files"])
 path, action = Path(sys.argv[2]), sys.argv[1]
