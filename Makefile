@@ -30,7 +30,7 @@ check-gpu: build
 # Third-party programs and tests; hours. MODULES="lax …" chooses.
 conformance: build
 	FAULT_EVERY_CALL=1 ctest --test-dir build/release --tests-regex '^fault_bundle$$' --verbose
-	scripts/python-env --create jax-models jax-newest-models conformance torch-tests
+	scripts/python-env --create jax-models jax-newest-models conformance torch-tests torch-newest
 	REKINDLE_ALL_LOOPS=1 tests/e2e/run jax-models test_loops.py
 	REST=1 scripts/check
 	tests/conformance/run --docs $(MODULES)

@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "base/utf8.h"
 #include "bundle/writer.h"
+#include "cli/bundle_directory.h"
 #include "cli/bundle_keys.h"
 #include "cli/bundle_made_with.h"
 #include "cli/bundle_part.h"
@@ -17,6 +18,7 @@
 #include "cli/term.h"
 #include "cli/text.h"
 #include "store/store_file.h"
+#include "torch/module.h"
 
 enum { ITEM_NAME_MAX_BYTES = 1024 };
 
@@ -26,7 +28,9 @@ typedef struct packer {
     rk_bundle_selection selection;
     rk_bundle_writer *writer; // owned
     size_t items[RK_PART_KINDS];
-    uint64_t bytes;                 // of all items
+    size_t module_items;            // of the module that is written
+    uint64_t bytes;                 // of its items
+    json_t *modules;                // owned; name, items and bytes of each module
     uint64_t done_bytes, all_bytes; // of the entries: read so far, and all
     rk_progress *progress;
     json_t *packed; // owned; the set of keys whose executables are packed
@@ -38,6 +42,7 @@ static void packer_cleanup(packer *p) {
     rk_bundle_writer_free(p->writer);
     json_decref(p->packed);
     json_decref(p->left);
+    json_decref(p->modules);
 }
 
 static void leave_out(packer *p, const char *name, const char *why) {
@@ -53,6 +58,7 @@ static rk_err *add_manifest(packer *p, const rk_bundle_part *part, rk_span conte
     const rk_bundle_new_item item = {.name = rk_span_text(rk_need_text(&name))};
     RK_TRY(rk_bundle_writer_add(p->writer, &item, content));
     p->items[part->kind]++;
+    p->module_items++;
     p->bytes += content.len;
     return NULL;
 }
@@ -78,9 +84,10 @@ typedef struct packing {
     uint64_t bytes;
     rk_entry_stream stream;
     rk_entry_fault fault;
-    char environment[RK_DIGEST_HEX_CHARS + 1], seconds[32], size[32];
+    char environment[RK_DIGEST_HEX_CHARS + 1], seconds[32], size[32], files[32];
     json_t *metadata; // owned
-    rk_bundle_pair pairs[5];
+    rk_bundle_pair pairs[7];
+    size_t pair_count;
 } packing;
 
 static void packing_free(packing *self) {
@@ -96,9 +103,20 @@ static void packing_free(packing *self) {
 typedef struct packings {
     packer *p;
     rk_bundle_part_kind kind;
+    uint8_t pack;    // of packs: the module, as in rk_kept
     packing **items; // owned; by entry of the selection, while it is packed
     packing *last;   // owned; the writer borrows from it
 } packings;
+
+static void describe_pack(packing *self) {
+    const char *job = json_string_value(json_object_get(self->metadata, "job"));
+    json_int_t files = json_integer_value(json_object_get(self->metadata, "items"));
+    (void)snprintf(self->files, sizeof self->files, "%lld", (long long)files);
+    self->pairs[self->pair_count++] =
+        (rk_bundle_pair){rk_span_text("items"), rk_span_text(self->files)};
+    self->pairs[self->pair_count++] =
+        (rk_bundle_pair){rk_span_text("job"), rk_span_text(job ? job : "")};
+}
 
 static void describe(packing *self, const rk_entry_view *view) {
     const rk_entry *entry = &view->entry;
@@ -115,6 +133,9 @@ static void describe(packing *self, const rk_entry_view *view) {
         {rk_span_text("size"), rk_span_text(self->size)},
     };
     memcpy(self->pairs, pairs, sizeof pairs);
+    self->pair_count = RK_ARRAY_LEN(pairs);
+    if (self->part.kind == RK_PART_PACK)
+        describe_pack(self);
 }
 
 // True if an entry cannot be opened although nothing is wrong with the store.
@@ -129,11 +150,17 @@ static bool is_left_out(packer *p, const packing *one, rk_err *err) {
     return true;
 }
 
+static bool is_of(const rk_kept *kept, rk_bundle_part_kind kind, uint8_t pack) {
+    if (kind == RK_PART_PROGRAM)
+        return kept->has_program;
+    return kept->has_executable && kept->pack == pack;
+}
+
 static rk_err *open_entry(void *context, size_t index, int *out_fd, uint64_t *out_len,
                           rk_bundle_watcher *out_watcher) {
     packings *self = context;
     const rk_kept *kept = &self->p->selection.entries.items[index];
-    if (!(self->kind == RK_PART_EXECUTABLE ? kept->has_executable : kept->has_program))
+    if (!is_of(kept, self->kind, self->pack))
         return NULL;
     packing *one = self->items[index] = rk_need(rk_calloc(1, sizeof *one));
     one->part.kind = self->kind;
@@ -184,31 +211,33 @@ static rk_err *end_entry(void *context, size_t index, rk_bundle_new_item *out_it
         return NULL;
     }
     *out_item = (rk_bundle_new_item){.name = rk_buf_span(&one->name),
-                                     .attributes = {one->pairs, RK_ARRAY_LEN(one->pairs)}};
+                                     .attributes = {one->pairs, one->pair_count}};
     if (self->kind == RK_PART_EXECUTABLE)
         rk_out_set(self->p->packed, one->part.hex, rk_out_bool(true));
     self->p->items[self->kind]++;
+    self->p->module_items++;
     self->p->bytes += one->bytes;
     return NULL;
 }
 
-static uint64_t bytes_of(const packer *p, rk_bundle_part_kind kind) {
+static uint64_t bytes_of(const packer *p, rk_bundle_part_kind kind, uint8_t pack) {
     const rk_kept_list *list = &p->selection.entries;
     uint64_t bytes = 0;
     for (size_t i = 0; i < list->count; i++)
-        bytes += kind == RK_PART_EXECUTABLE ? list->items[i].executable_bytes
-                                            : list->items[i].program_bytes;
+        if (is_of(&list->items[i], kind, pack))
+            bytes += kind == RK_PART_PROGRAM ? list->items[i].program_bytes
+                                             : list->items[i].executable_bytes;
     return bytes;
 }
 
-static rk_err *pack_kind(packer *p, rk_bundle_part_kind kind) {
-    packings self = {.p = p, .kind = kind};
+static rk_err *pack_kind(packer *p, rk_bundle_part_kind kind, uint8_t pack) {
+    packings self = {.p = p, .kind = kind, .pack = pack};
     size_t count = p->selection.entries.count;
     self.items = rk_need(rk_calloc(count + 1, sizeof(packing *)));
     const rk_bundle_files files = {
         .context = &self,
         .count = count,
-        .all_bytes = bytes_of(p, kind),
+        .all_bytes = bytes_of(p, kind, pack),
         .open = open_entry,
         .step = show_step,
         .judge = judge_entry,
@@ -219,17 +248,6 @@ static rk_err *pack_kind(packer *p, rk_bundle_part_kind kind) {
         packing_free(self.items[i]);
     packing_free(self.last);
     rk_free(self.items);
-    return err;
-}
-
-static rk_err *pack_entries(packer *p) {
-    p->all_bytes = bytes_of(p, RK_PART_EXECUTABLE) + bytes_of(p, RK_PART_PROGRAM);
-    rk_progress progress = rk_progress_start("packing (MB)");
-    p->progress = &progress;
-    rk_err *err = pack_kind(p, RK_PART_EXECUTABLE);
-    if (!err)
-        err = pack_kind(p, RK_PART_PROGRAM);
-    rk_progress_end(&progress);
     return err;
 }
 
@@ -271,12 +289,57 @@ static rk_err *pack_manifest(packer *p, size_t index) {
     return add_manifest(p, &part, rk_buf_span(&text));
 }
 
-static rk_err *pack_module(packer *p) {
+static void end_module(packer *p, const char *name) {
+    json_t *module = rk_out_object();
+    rk_out_set(module, "name", rk_out_string(name));
+    rk_out_set(module, "items", rk_out_uint(p->module_items));
+    rk_out_set(module, "bytes", rk_out_uint(p->bytes));
+    rk_out_append(p->modules, module);
+    p->module_items = 0;
+    p->bytes = 0;
+}
+
+static rk_err *pack_pjrt(packer *p) {
+    if (bytes_of(p, RK_PART_EXECUTABLE, 0) + bytes_of(p, RK_PART_PROGRAM, 0) == 0 &&
+        p->selection.manifest_count == 0)
+        return NULL;
     RK_TRY(rk_bundle_writer_begin_module(p->writer, RK_BUNDLE_PJRT, NULL));
-    RK_TRY(pack_entries(p));
+    RK_TRY(pack_kind(p, RK_PART_EXECUTABLE, 0));
+    RK_TRY(pack_kind(p, RK_PART_PROGRAM, 0));
     for (size_t i = 0; i < p->selection.manifest_count; i++)
         RK_TRY(pack_manifest(p, i));
-    if (p->items[RK_PART_EXECUTABLE] + p->items[RK_PART_PROGRAM] == 0)
+    end_module(p, RK_BUNDLE_PJRT);
+    return NULL;
+}
+
+static rk_err *pack_torch(packer *p, rk_torch_module module) {
+    uint8_t pack = (uint8_t)(module + 1);
+    const char *name = rk_torch_module_name(module);
+    if (bytes_of(p, RK_PART_PACK, pack) == 0)
+        return NULL;
+    RK_TRY(rk_bundle_writer_begin_module(p->writer, name, NULL));
+    RK_TRY(pack_kind(p, RK_PART_PACK, pack));
+    end_module(p, name);
+    return NULL;
+}
+
+static rk_err *pack_all(packer *p) {
+    RK_TRY(pack_pjrt(p));
+    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
+        RK_TRY(pack_torch(p, (rk_torch_module)i));
+    return NULL;
+}
+
+static rk_err *pack_modules(packer *p) {
+    rk_progress progress = rk_progress_start("packing (MB)");
+    p->all_bytes = bytes_of(p, RK_PART_EXECUTABLE, 0) + bytes_of(p, RK_PART_PROGRAM, 0);
+    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
+        p->all_bytes += bytes_of(p, RK_PART_PACK, (uint8_t)(i + 1));
+    p->progress = &progress;
+    rk_err *err = pack_all(p);
+    rk_progress_end(&progress);
+    RK_TRY(err);
+    if (p->items[RK_PART_EXECUTABLE] + p->items[RK_PART_PROGRAM] + p->items[RK_PART_PACK] == 0)
         return rk_error(RK_DATA_LOSS, "there is nothing to export: all entries are damaged "
                                       "(`rekindle fsck` lists them)");
     return NULL;
@@ -301,18 +364,11 @@ static rk_err *begin(packer *p, const char *output) {
 
 static void print_json(const packer *p, const rk_bundle_export_request *request,
                        const rk_signing_key *key) {
-    json_t *object = rk_out_object(), *modules = rk_out_array(), *module = rk_out_object();
+    json_t *object = rk_out_object();
     char id[RK_KEY_ID_HEX_CHARS + 1];
-    size_t items = 0;
-    for (size_t i = 0; i < RK_PART_KINDS; i++)
-        items += p->items[i];
     RK_AUTO(rk_buf) hex = RK_BUF_INIT(0);
     rk_key_id(&key->public_key.key, id);
     rk_buf_add_hex(&hex, rk_span_of(key->public_key.key.bytes, sizeof key->public_key.key.bytes));
-    rk_out_set(module, "name", rk_out_string(RK_BUNDLE_PJRT));
-    rk_out_set(module, "items", rk_out_uint(items));
-    rk_out_set(module, "bytes", rk_out_uint(p->bytes));
-    rk_out_append(modules, module);
     rk_out_set(object, "file", rk_out_string(request->output));
     rk_out_set(object, "bytes", rk_out_uint(rk_bundle_writer_file_bytes(p->writer)));
     rk_out_set(object, "job", rk_out_string(p->selection.job));
@@ -320,7 +376,8 @@ static void print_json(const packer *p, const rk_bundle_export_request *request,
     rk_out_set(object, "executables", rk_out_uint(p->items[RK_PART_EXECUTABLE]));
     rk_out_set(object, "programs", rk_out_uint(p->items[RK_PART_PROGRAM]));
     rk_out_set(object, "manifests", rk_out_uint(p->items[RK_PART_MANIFEST]));
-    rk_out_set(object, "modules", modules);
+    rk_out_set(object, "packs", rk_out_uint(p->items[RK_PART_PACK]));
+    rk_out_set(object, "modules", json_incref(p->modules));
     rk_out_set(object, "signed_by", rk_out_string(id));
     rk_out_set(object, "public_key", rk_out_string(rk_need_text(&hex)));
     rk_out_set(object, "absent", rk_out_uint(p->selection.absent));
@@ -356,9 +413,7 @@ static void print_text(const packer *p, const rk_bundle_export_request *request,
     rk_buf_add_text(&line, "wrote ");
     rk_text_add_printable(&line, rk_span_text(request->output));
     rk_buf_add_format(&line, ": %s;", rk_text_bytes(rk_bundle_writer_file_bytes(p->writer)).text);
-    for (size_t i = 0; i < RK_PART_KINDS; i++)
-        rk_buf_add_format(&line, "%s %zu %s%s", i ? "," : "", p->items[i],
-                          rk_bundle_part_noun((rk_bundle_part_kind)i), rk_text_plural(p->items[i]));
+    rk_bundle_part_add_counts(p->items, &line);
     rk_buf_add_format(&line, "; signed by %s", id);
     rk_term_line(rk_need_text(&line), 2);
     print_left_out(p);
@@ -379,7 +434,7 @@ static rk_err *pack(packer *p, const rk_settings *settings,
     RK_TRY(rk_bundle_select(p->store, &request->wish, &p->selection));
     RK_TRY(rk_bundle_signing_key(settings, &key));
     RK_TRY(begin(p, request->output));
-    RK_TRY(pack_module(p));
+    RK_TRY(pack_modules(p));
     RK_TRY(rk_bundle_writer_finish(p->writer, &key.secret, &key.public_key.key));
     (request->json ? print_json : print_text)(p, request, &key);
     return NULL;
@@ -387,11 +442,17 @@ static rk_err *pack(packer *p, const rk_settings *settings,
 
 rk_err *rk_bundle_export(const rk_settings *settings, const rk_bundle_export_request *request) {
     RK_AUTO_STORE store = NULL;
+    if (request->directory)
+        RK_TRY(rk_bundle_directory_store(settings, request->directory, request->wish.job,
+                                         request->python));
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (!store)
         return rk_error(RK_NOT_FOUND, "there is nothing to export: %s does not exist",
                         rk_settings_get(settings)->dir);
-    packer p = {.store = store, .packed = rk_out_object(), .left = rk_out_array()};
+    packer p = {.store = store,
+                .packed = rk_out_object(),
+                .left = rk_out_array(),
+                .modules = rk_out_array()};
     rk_err *err = pack(&p, settings, request);
     packer_cleanup(&p);
     return err;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "cli/bundle_directory.h"
 #include "cli/bundle_keys.h"
+#include "cli/bundle_packs.h"
 #include "cli/bundle_stage.h"
 #include "cli/fail.h"
 #include "cli/place.h"
@@ -21,6 +23,7 @@ typedef struct importer {
     rk_bundle_plan plan;
     size_t imported[RK_PART_KINDS], present[RK_PART_KINDS], refused[RK_PART_KINDS];
     uint64_t imported_bytes;
+    size_t files; // written into --directory
 } importer;
 
 static void importer_cleanup(importer *s) {
@@ -81,15 +84,24 @@ static void warn_unsigned(const importer *s) {
                 stderr);
 }
 
-static rk_err *find_module(importer *s) {
+// The bundle must have each module that was asked for, and one that can be imported.
+static rk_err *find_modules(importer *s) {
+    size_t count, known = 0;
+    const rk_bundle_module *modules = rk_bundle_modules(s->bundle, &count);
     s->plan.bundle = s->bundle;
-    s->plan.module = rk_bundle_module_find(s->bundle, RK_BUNDLE_PJRT);
-    if (!s->plan.module)
-        return rk_error(RK_FAILED_PRECONDITION,
-                        "it has no module %s, and this version of rekindle "
-                        "imports no other one",
-                        RK_BUNDLE_PJRT);
-    return NULL;
+    s->plan.modules = s->request->modules;
+    for (size_t i = 0; i < s->request->modules->count; i++)
+        if (!rk_bundle_module_find(s->bundle, s->request->modules->items[i]))
+            return rk_error(RK_FAILED_PRECONDITION,
+                            "it has no module %s: `rekindle bundle inspect` lists its modules",
+                            s->request->modules->items[i]);
+    for (size_t i = 0; i < count; i++)
+        known += rk_bundle_module_is_known(modules[i].name);
+    if (known)
+        return NULL;
+    return rk_error(RK_FAILED_PRECONDITION,
+                    "it has no module pjrt, nor another one that this version of rekindle can "
+                    "import");
 }
 
 // Eviction would remove what was imported first, and entries that were in the store before.
@@ -137,7 +149,7 @@ static rk_err *check_space(const importer *s) {
 // is none yet.
 static rk_err *validate(importer *s, rk_store *store) {
     RK_TRY(check_signature(s));
-    RK_TRY(find_module(s));
+    RK_TRY(find_modules(s));
     s->plan.groups.machine = &s->machine;
     s->plan.groups.head = rk_bundle_head_of(s->bundle);
     RK_TRY(rk_bundle_plan_make(&s->plan, s->request->force));
@@ -148,7 +160,7 @@ static rk_err *validate(importer *s, rk_store *store) {
 
 static rk_err *put_manifest(const importer *s, rk_store *store, const rk_bundle_planned *one) {
     RK_AUTO(rk_manifest) manifest = {0};
-    RK_TRY(rk_bundle_part_read_manifest(s->bundle, s->plan.module, one->item, &manifest));
+    RK_TRY(rk_bundle_part_read_manifest(s->bundle, one->module, one->item, &manifest));
     const char *run = manifest.run_count ? manifest.runs[manifest.run_count - 1].id : "imported";
     return rk_manifest_update(store, one->part.job, one->part.rank, run, &manifest);
 }
@@ -161,6 +173,9 @@ static rk_err *publish(importer *s, rk_store *store, rk_bundle_stage *stage) {
         const rk_bundle_planned *one = &s->plan.items[i];
         if (one->part.kind == RK_PART_MANIFEST && one->fate == RK_FATE_IMPORT)
             RK_TRY(put_manifest(s, store, one));
+        // Also of a pack that was there: the job may not list it.
+        if (one->part.kind == RK_PART_PACK && one->fate != RK_FATE_REFUSED)
+            RK_TRY(rk_bundle_pack_list(store, s->bundle, one));
     }
     return NULL;
 }
@@ -174,6 +189,8 @@ static rk_err *check_and_publish(importer *s, rk_store *store) {
         err = rk_err_wrap(publish(s, store, &stage),
                           "the import was interrupted; what was imported is complete, and another "
                           "import goes on from there");
+    if (!err && store && s->request->directory)
+        err = rk_bundle_directory_fill(store, &s->plan, s->request->directory, &s->files);
     rk_bundle_stage_cleanup(&stage);
     return err;
 }
@@ -214,7 +231,7 @@ static size_t sum(const size_t counts[RK_PART_KINDS]) {
 }
 
 static json_t *counts_json(const size_t counts[RK_PART_KINDS]) {
-    static const char *const names[] = {"executables", "programs", "manifests"};
+    static const char *const names[] = {"executables", "programs", "manifests", "packs"};
     json_t *object = rk_out_object();
     for (size_t i = 0; i < RK_PART_KINDS; i++)
         rk_out_set(object, names[i], rk_out_uint(counts[i]));
@@ -238,6 +255,7 @@ static void print_json(const importer *s) {
     rk_out_set(object, "imported_bytes", rk_out_uint(s->imported_bytes));
     rk_out_set(object, "present", counts_json(s->present));
     rk_out_set(object, "refused", refused);
+    rk_out_set(object, "files", s->request->directory ? rk_out_uint(s->files) : json_null());
     rk_out_set(object, "dry_run", rk_out_bool(s->request->dry_run));
     rk_out_print(object);
 }
@@ -245,10 +263,7 @@ static void print_json(const importer *s) {
 static void print_text(const importer *s) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     rk_buf_add_text(&line, s->request->dry_run ? "would import" : "imported");
-    for (size_t i = 0; i < RK_PART_KINDS; i++)
-        rk_buf_add_format(&line, "%s %zu %s%s", i ? "," : "", s->imported[i],
-                          rk_bundle_part_noun((rk_bundle_part_kind)i),
-                          rk_text_plural(s->imported[i]));
+    rk_bundle_part_add_counts(s->imported, &line);
     rk_buf_add_format(&line, " (%s); already there: %zu; refused: %zu",
                       rk_text_bytes(s->imported_bytes).text, sum(s->present), sum(s->refused));
     for (size_t i = 0; i < s->plan.groups.count && sum(s->refused); i++) {
@@ -263,6 +278,7 @@ static rk_err *import(importer *s) {
     RK_AUTO_STORE store = NULL;
     RK_TRY(rk_bundle_keys_read(s->settings, s->request->trust, &s->keys));
     RK_TRY(rk_place_open_store(s->settings, true, &store));
+    s->machine.python_asked = s->request->python;
     RK_TRY(rk_machine_read(s->settings, store, &s->machine));
     RK_TRY(refusal(s->request->file, validate(s, store)));
     if (s->request->is_unsigned)

@@ -7,7 +7,9 @@
 
 typedef struct rk_bundle_import_request {
     const char *file;
-    const rk_opt_list *trust;
+    const char *python;    // whose torch packs are compared with; NULL: the Python of PATH
+    const char *directory; // gets the files of torch.compile's caches too; or NULL
+    const rk_opt_list *trust, *modules;
     bool force, dry_run, is_unsigned, json;
 } rk_bundle_import_request;
 

@@ -18,6 +18,7 @@ typedef struct inspection {
     rk_machine machine;
     rk_bundle_groups groups;
     json_t *entries; // owned
+    json_t *packs;   // owned
     size_t used, unknown, unused;
 } inspection;
 
@@ -26,6 +27,7 @@ static void inspection_cleanup(inspection *s) {
     rk_bundle_groups_cleanup(&s->groups);
     rk_machine_cleanup(&s->machine);
     json_decref(s->entries);
+    json_decref(s->packs);
 }
 
 static void set_attribute(json_t *object, const rk_bundle_item *item, const char *name,
@@ -55,6 +57,10 @@ static void count_use(inspection *s, json_t *one, rk_bundle_use use, const char 
     rk_out_set(one, "why", rk_out_string(used ? NULL : why));
 }
 
+static const char *why_unknown(const inspection *s) {
+    return s->machine.torch ? "" : "no torch was found to compare with: --python names its Python";
+}
+
 // An entry that cannot be read is not used; the other ones are examined nevertheless.
 static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bundle_part *part,
                           json_t *one) {
@@ -63,8 +69,9 @@ static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bu
     if (!err) {
         const rk_bundle_verdict *verdict = &s->groups.items[index].verdict;
         count_use(s, one, verdict->use,
-                  verdict->why[0]  ? verdict->why
-                  : s->machine.run ? ""
+                  verdict->why[0]              ? verdict->why
+                  : part->kind == RK_PART_PACK ? why_unknown(s)
+                  : s->machine.run             ? ""
                                    : "no run in the store tells what this machine compiles with");
         return NULL;
     }
@@ -75,14 +82,34 @@ static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bu
     return NULL;
 }
 
-static rk_err *add_entry(inspection *s, const rk_bundle_item *item) {
+static uint64_t number_of(const rk_bundle_item *item, const char *name) {
+    rk_span value;
+    char text[32];
+    if (!rk_bundle_attribute_find(item->attributes, name, &value))
+        return 0;
+    (void)snprintf(text, sizeof text, "%.*s", (int)value.len, (const char *)value.data);
+    return strtoull(text, NULL, 10);
+}
+
+static void add_pack(json_t *one, const rk_bundle_module *module, const rk_bundle_item *item) {
+    rk_out_set(one, "module", rk_out_text(module->name));
+    set_attribute(one, item, "job", "job", false);
+    rk_out_set(one, "items", rk_out_uint(number_of(item, "items")));
+    rk_out_set(one, "content_bytes", rk_out_uint(number_of(item, "size")));
+}
+
+static rk_err *add_entry(inspection *s, const rk_bundle_module *module,
+                         const rk_bundle_item *item) {
     rk_bundle_part part;
-    if (!rk_bundle_part_parse(item->name, &part) || part.kind != RK_PART_EXECUTABLE)
+    bool is_pack = rk_bundle_part_parse(item->name, &part) && part.kind == RK_PART_PACK;
+    if (!is_pack && part.kind != RK_PART_EXECUTABLE)
         return NULL;
     json_t *one = rk_out_object();
-    rk_out_append(s->entries, one);
+    rk_out_append(is_pack ? s->packs : s->entries, one);
     rk_out_set(one, "key", rk_out_string(part.hex));
     set_attribute(one, item, "name", "name", false);
+    if (is_pack)
+        add_pack(one, module, item);
     set_attribute(one, item, "compile_seconds", "compile_seconds", true);
     rk_out_set(one, "bytes", rk_out_uint(rk_bundle_blob_of(s->bundle, item).raw_bytes));
     if (s->request->for_this_machine)
@@ -102,6 +129,25 @@ static json_t *pairs_json(rk_bundle_pairs pairs) {
     return object;
 }
 
+// Of a module of torch.compile, the files in its packs count.
+typedef struct module_size {
+    uint64_t items, bytes, packs;
+} module_size;
+
+static module_size size_of(const rk_bundle_module *module) {
+    module_size size = {0};
+    for (size_t i = 0; i < module->item_count; i++) {
+        rk_bundle_part part;
+        const rk_bundle_item *item = &module->items[i];
+        if (!rk_bundle_part_parse(item->name, &part) || part.kind != RK_PART_PACK)
+            continue;
+        size.packs++;
+        size.items += number_of(item, "items");
+        size.bytes += number_of(item, "size");
+    }
+    return size.packs ? size : (module_size){module->item_count, module->raw_bytes, 0};
+}
+
 static json_t *modules_json(const rk_bundle *bundle) {
     json_t *list = rk_out_array();
     size_t count;
@@ -109,8 +155,10 @@ static json_t *modules_json(const rk_bundle *bundle) {
     for (size_t i = 0; i < count; i++) {
         json_t *one = rk_out_object();
         rk_out_set(one, "name", rk_out_text(modules[i].name));
-        rk_out_set(one, "items", rk_out_uint(modules[i].item_count));
-        rk_out_set(one, "bytes", rk_out_uint(modules[i].raw_bytes));
+        module_size size = size_of(&modules[i]);
+        rk_out_set(one, "items", rk_out_uint(size.items));
+        rk_out_set(one, "bytes", rk_out_uint(size.bytes));
+        rk_out_set(one, "packs", size.packs ? rk_out_uint(size.packs) : json_null());
         rk_out_append(list, one);
     }
     return list;
@@ -137,6 +185,7 @@ static json_t *result_json(inspection *s) {
     rk_out_set(object, "annotations", pairs_json(head->annotations));
     rk_out_set(object, "modules", modules_json(s->bundle));
     rk_out_set(object, "entries", json_incref(s->entries));
+    rk_out_set(object, "packs", json_incref(s->packs));
     rk_out_set(object, "usable", usable_json(s));
     rk_out_set(object, "mismatches",
                group ? json_incref(group->verdict.mismatches) : rk_out_array());
@@ -190,9 +239,9 @@ static void print_head(inspection *s) {
     for (size_t i = 0; i < count; i++) {
         RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
         rk_buf_add_span(&line, modules[i].name);
-        rk_buf_add_format(&line, ": %zu item%s, %s", modules[i].item_count,
-                          rk_text_plural(modules[i].item_count),
-                          rk_text_bytes(modules[i].raw_bytes).text);
+        module_size size = size_of(&modules[i]);
+        rk_buf_add_format(&line, ": %llu item%s, %s", (unsigned long long)size.items,
+                          rk_text_plural(size.items), rk_text_bytes(size.bytes).text);
         rk_table_add(&table, RK_STYLE_DIM, i ? "" : "modules");
         rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&line));
     }
@@ -256,6 +305,45 @@ static void print_entries(const inspection *s) {
         (void)printf("  and %zu more: --all lists all\n", count - most);
 }
 
+static void print_packs(const inspection *s) {
+    const rk_table_column columns[] = {
+        {.title = "  MODULE"},
+        {.title = "JOB", .least = 12, .middle = true},
+        {.title = "FILES", .right = true},
+        {.title = "SIZE", .right = true},
+        {.title = s->request->for_this_machine ? "USED HERE" : ""},
+        {.title = s->request->for_this_machine ? "WHY NOT" : "", .least = 16, .wrap = true}};
+    RK_AUTO(rk_table) table = RK_TABLE_INIT(columns);
+    size_t index;
+    json_t *one;
+    json_array_foreach(s->packs, index, one) {
+        RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+        const char *job = json_string_value(json_object_get(one, "job"));
+        const char *why = json_string_value(json_object_get(one, "why"));
+        rk_buf_add_format(&name, "  %s", json_string_value(json_object_get(one, "module")));
+        rk_table_add(&table, RK_STYLE_NONE, rk_need_text(&name));
+        rk_table_add(&table, RK_STYLE_NONE, job ? job : "?");
+        rk_table_add(
+            &table, RK_STYLE_NONE,
+            rk_text_count((uint64_t)json_integer_value(json_object_get(one, "items"))).text);
+        rk_table_add(
+            &table, RK_STYLE_NONE,
+            rk_text_bytes((uint64_t)json_integer_value(json_object_get(one, "bytes"))).text);
+        rk_table_add(&table, RK_STYLE_NONE, use_text(s, one));
+        rk_table_add(&table, RK_STYLE_NONE, why ? why : "");
+    }
+    if (index == 0)
+        return;
+    (void)puts("\npacks of torch.compile's caches");
+    rk_table_print(&table, rk_term_columns(stdout), stdout);
+}
+
+static const char *noun_of(const inspection *s) {
+    if (json_array_size(s->packs) == 0)
+        return "executables";
+    return json_array_size(s->entries) ? "executables and packs" : "packs";
+}
+
 static void print_verdict(const inspection *s) {
     const rk_bundle_group *group = rk_bundle_groups_main(&s->groups);
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
@@ -265,23 +353,26 @@ static void print_verdict(const inspection *s) {
         free(text);
     }
     (void)putchar('\n');
-    if (!s->machine.run)
+    if (!s->machine.run && json_array_size(s->entries) > 0)
         rk_buf_add_text(&line, "Plugin, devices and framework of this machine are not known, since "
                                "no run in the store recorded them. ");
-    rk_buf_add_format(&line, "%zu of %zu executables would be used here", s->used,
-                      s->used + s->unused + s->unknown);
+    rk_buf_add_format(&line, "%zu of %zu %s would be used here", s->used,
+                      s->used + s->unused + s->unknown, noun_of(s));
     if (s->unknown)
         rk_buf_add_format(&line, "; of %zu it is not known", s->unknown);
-    if (s->machine.run)
+    if (s->machine.run && json_array_size(s->entries) > 0)
         rk_buf_add_format(&line, " (compared with the run %s)", s->machine.run);
     rk_buf_add_text(&line, ".");
     rk_term_line(rk_need_text(&line), 0);
 }
 
 static rk_err *examine(inspection *s) {
-    const rk_bundle_module *module = rk_bundle_module_find(s->bundle, RK_BUNDLE_PJRT);
-    for (size_t i = 0; module && i < module->item_count; i++)
-        RK_TRY(add_entry(s, &module->items[i]));
+    size_t count;
+    const rk_bundle_module *modules = rk_bundle_modules(s->bundle, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < modules[i].item_count; k++)
+            if (rk_bundle_module_is_known(modules[i].name))
+                RK_TRY(add_entry(s, &modules[i], &modules[i].items[k]));
     json_t *result = result_json(s);
     if (s->request->json) {
         rk_out_print(result);
@@ -291,6 +382,7 @@ static rk_err *examine(inspection *s) {
     print_made_with(json_object_get(result, "made_with"), s->request->all);
     json_decref(result);
     print_entries(s);
+    print_packs(s);
     if (s->request->for_this_machine)
         print_verdict(s);
     return NULL;
@@ -303,6 +395,7 @@ static rk_err *read_machine(inspection *s, const rk_settings *settings) {
     if (!s->request->for_this_machine)
         return NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
+    s->machine.python_asked = s->request->python;
     return rk_machine_read(settings, store, &s->machine);
 }
 
@@ -310,7 +403,8 @@ rk_err *rk_bundle_inspect(const rk_settings *settings, const rk_bundle_inspect_r
                           bool *out_usable) {
     rk_autobundle bundle = NULL;
     RK_TRY(rk_bundle_open(request->file, &bundle));
-    inspection s = {.request = request, .bundle = bundle, .entries = rk_out_array()};
+    inspection s = {
+        .request = request, .bundle = bundle, .entries = rk_out_array(), .packs = rk_out_array()};
     rk_err *err = rk_bundle_keys_read(settings, request->trust, &s.keys);
     if (!err)
         err = read_machine(&s, settings);

@@ -18,6 +18,7 @@ typedef struct judge {
     rk_bundle_verdict *out;
     bool blocks;    // a mismatch of something that a job cannot change
     bool other_key; // a mismatch of something that is part of the key
+    bool is_known;  // what this machine has is known
 } judge;
 
 static void add(judge *j, const char *what, const char *bundle, const char *here, bool blocks) {
@@ -100,13 +101,13 @@ static void add_differences(judge *j, const rk_differences *list, bool part_of_k
     }
 }
 
-// The components of the CPU.
-static json_t *of_cpu(const json_t *list) {
+// The components whose names begin with `start`. Owned.
+static json_t *of(const json_t *list, const char *start) {
     json_t *kept = rk_out_array(), *one;
     size_t index;
     json_array_foreach(list, index, one) {
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name && strncmp(name, "host.", 5) == 0)
+        if (name && strncmp(name, start, strlen(start)) == 0)
             rk_out_append(kept, json_incref(one));
     }
     return kept;
@@ -127,7 +128,7 @@ static rk_err *compare_known(judge *j, const json_t *environment, const char *he
 // Without a run, only the CPU of this machine is known; an entry may not depend on it.
 static rk_err *compare_cpu(judge *j, const json_t *environment) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
-    json_t *theirs = of_cpu(environment);
+    json_t *theirs = of(environment, "host.");
     rk_err *err =
         json_array_size(theirs) ? rk_diff_components(theirs, j->machine->components, &list) : NULL;
     json_decref(theirs);
@@ -136,12 +137,57 @@ static rk_err *compare_cpu(judge *j, const json_t *environment) {
     return err;
 }
 
+// Of a pack's environment, without torch, only the features of the CPU are known.
+static rk_err *compare_features(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    json_t *theirs = of(environment, features_name);
+    json_t *ours = of(j->machine->components, features_name);
+    rk_err *err = json_array_size(theirs) && json_array_size(ours)
+                      ? rk_diff_components(theirs, ours, &list)
+                      : NULL;
+    json_decref(theirs);
+    json_decref(ours);
+    if (!err)
+        add_differences(j, &list, true);
+    return err;
+}
+
+// A machine without a GPU may prepare a store for one with a GPU. The number of threads is that of
+// the job, and not of this command.
+static bool is_not_known(const rk_difference *d) {
+    static const char *const threads[] = {"host.cpus", "OMP_NUM_THREADS", "MKL_NUM_THREADS"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(threads); i++)
+        if (strcmp(d->attribute, threads[i]) == 0)
+            return true;
+    return strcmp(d->attribute, "gpu") == 0 && !d->after;
+}
+
+// A pack of torch.compile's caches.
+static rk_err *compare_torch(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    if (!j->machine->torch) {
+        j->is_known = false;
+        return compare_features(j, environment);
+    }
+    RK_TRY(rk_diff_components(environment, j->machine->torch, &list));
+    for (size_t i = 0; i < list.count; i++) {
+        const rk_difference *d = &list.items[i];
+        bool known = !is_not_known(d);
+        j->is_known &= known;
+        j->other_key |= known;
+        if (known && !add_features(j, d))
+            add(j, d->attribute, d->before, d->after, is_fixed(d));
+    }
+    return NULL;
+}
+
 static rk_err *compare_metadata(judge *j, const json_t *metadata) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
     const char *rekindle = json_string_value(json_object_get(metadata, "rekindle"));
     const char *name_space = json_string_value(json_object_get(metadata, "namespace"));
-    RK_TRY(
-        rk_diff_toolchains(json_object_get(metadata, "toolchain"), j->machine->toolchain, &list));
+    const json_t *toolchain = json_object_get(metadata, "toolchain");
+    if (toolchain || !json_object_get(metadata, "pack")) // a pack has its versions in its key
+        RK_TRY(rk_diff_toolchains(toolchain, j->machine->toolchain, &list));
     add_differences(j, &list, false);
     if (rekindle && strcmp(rekindle, REKINDLE_VERSION) != 0)
         add(j, "rekindle", rekindle, REKINDLE_VERSION, false);
@@ -168,16 +214,27 @@ static char *explain(const json_t *mismatches) {
     return rk_need(rk_strdup(rk_need_text(&text)));
 }
 
-static void conclude(judge *j) {
+// Says which Python was compared: another one may have the right torch.
+static char *add_python(char *why, const char *python) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "%s (compared with the torch of %s; --python names another Python)",
+                      why, python);
+    rk_free(why);
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+static void conclude(judge *j, bool is_pack) {
     rk_bundle_verdict *out = j->out;
     out->differs = json_array_size(out->mismatches) > 0;
     out->why = explain(out->mismatches);
+    if (is_pack && out->differs && j->machine->torch)
+        out->why = add_python(out->why, j->machine->python);
     if (j->blocks)
         out->use = RK_USE_NO;
     else if (j->other_key)
         out->use = RK_USE_NO_WARNING;
     else
-        out->use = j->machine->run ? RK_USE_YES : RK_USE_NOT_KNOWN;
+        out->use = j->is_known ? RK_USE_YES : RK_USE_NOT_KNOWN;
 }
 
 rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
@@ -189,12 +246,16 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     const json_t *environment = json_object_get(components, "environment");
     rk_digest_to_hex(&entry->key.environment, hex);
     out_verdict->mismatches = rk_out_array();
-    rk_err *err = machine->run ? compare_known(&j, environment, hex) : compare_cpu(&j, environment);
+    bool is_pack = json_string_value(json_object_get(metadata, "pack")) != NULL;
+    j.is_known = is_pack || machine->run;
+    rk_err *err = is_pack        ? compare_torch(&j, environment)
+                  : machine->run ? compare_known(&j, environment, hex)
+                                 : compare_cpu(&j, environment);
     if (!err)
         err = compare_metadata(&j, metadata);
     json_decref(components);
     json_decref(metadata);
     if (!err)
-        conclude(&j);
+        conclude(&j, is_pack);
     return err;
 }

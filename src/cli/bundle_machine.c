@@ -1,17 +1,23 @@
 #include "cli/bundle_machine.h"
 
+#include <stdlib.h>
+
+#include "cli/command_python.h"
 #include "cli/fail.h"
 #include "cli/run_names.h"
 #include "identity/host_cpu.h"
 #include "journal/read.h"
+#include "torch/environment.h"
 
 enum { RUNS_TRIED = 32, ENTRIES_TRIED = 64 };
 
 void rk_machine_cleanup(rk_machine *machine) {
     rk_free(machine->run);
     rk_free(machine->features);
+    rk_free(machine->python);
     json_decref(machine->components);
     json_decref(machine->toolchain);
+    json_decref(machine->torch);
     *machine = (rk_machine){0};
 }
 
@@ -70,22 +76,44 @@ static rk_err *read_runs(rk_store *store, rk_machine *out) {
     return NULL;
 }
 
+static json_t *components_json(const rk_components *list) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_json json = rk_json_on(&text);
+    rk_components_write(list, &json);
+    (void)rk_need_text(&text);
+    return rk_out_parsed(rk_buf_span(&text));
+}
+
 static rk_err *read_cpu(rk_machine *out) {
     RK_AUTO(rk_components) cpu = {0};
-    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
     RK_TRY(rk_host_cpu_add(&cpu));
-    rk_json json = rk_json_on(&text);
-    rk_components_write(&cpu, &json);
-    (void)rk_need_text(&text);
-    out->components = rk_out_parsed(rk_buf_span(&text));
+    out->components = components_json(&cpu);
     for (size_t i = 0; i < cpu.count; i++)
         if (strcmp(cpu.items[i].name, "host.cpu_features") == 0)
             out->features = rk_need(rk_strdup(cpu.items[i].value));
     return NULL;
 }
 
+static rk_err *read_torch(rk_machine *out) {
+    RK_AUTO(rk_torch_install) install = {0};
+    RK_AUTO(rk_components) list = {0};
+    const rk_torch_variables variables = {.cxx = getenv("CXX"),
+                                          .path = getenv("PATH"),
+                                          .omp = getenv("OMP_NUM_THREADS"),
+                                          .mkl = getenv("MKL_NUM_THREADS")};
+    if (!rk_command_torch_find(out->python_asked, &install, &out->python))
+        return out->python_asked
+                   ? rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no torch in its folders",
+                              out->python_asked)
+                   : NULL;
+    RK_TRY(rk_torch_environment_read(&install, &variables, &list));
+    out->torch = components_json(&list);
+    return NULL;
+}
+
 rk_err *rk_machine_read(const rk_settings *settings, rk_store *store, rk_machine *out_machine) {
     out_machine->name_space = rk_settings_get(settings)->name_space;
     RK_TRY(read_cpu(out_machine));
+    RK_TRY(read_torch(out_machine));
     return store ? read_runs(store, out_machine) : NULL;
 }

@@ -2,7 +2,7 @@
 //
 // Only a plugin knows its version and devices, and a bundle is examined without one. So they come
 // from the newest run in the store that recorded them. Without such a run, only the CPU and the
-// version of rekindle are known.
+// version of rekindle are known. For torch.compile's caches, this machine is what one Python has.
 #pragma once
 
 #include "cli/bundle_part.h"
@@ -15,11 +15,15 @@ typedef struct rk_machine {
     json_t *components;                        // owned; of that environment, or of the CPU alone
     json_t *toolchain;                         // owned; versions of the framework; NULL: not known
     char *features;                            // owned; of this CPU, in full
-    const char *name_space;                    // borrowed from the settings
+    const char *python_asked;                  // borrowed; NULL: the Python of PATH
+    char *python;           // owned; path of the Python that was looked at; NULL: there is none
+    json_t *torch;          // owned; its components for torch.compile; NULL: no torch
+    const char *name_space; // borrowed from the settings
 } rk_machine;
 void rk_machine_cleanup(rk_machine *machine);
 
-// `store` may be NULL. `settings` must outlive `out_machine`, which must be zeroed.
+// `store` may be NULL. `settings` must outlive `out_machine`, which must be zeroed but for
+// `python_asked`. RK_NOT_FOUND if that Python has no torch.
 RK_NODISCARD rk_err *rk_machine_read(const rk_settings *settings, rk_store *store,
                                      rk_machine *out_machine);
 

@@ -135,16 +135,37 @@ static rk_err *try_entry(rk_store *store, const rk_kept *kept, const char *envir
     return describe(entry, *object);
 }
 
+// Describes the best entry among the packs of torch.compile's caches, or among the other entries.
+static rk_err *try_entries(rk_store *store, const rk_bundle_selection *selection, bool packs,
+                           const char *environment, json_t **object) {
+    uint64_t newest_ns = 0;
+    bool done = false;
+    for (size_t i = 0; i < selection->entries.count && !done; i++) {
+        const rk_kept *kept = &selection->entries.items[i];
+        if ((kept->pack != 0) == packs)
+            RK_TRY(try_entry(store, kept, environment, &newest_ns, object, &done));
+    }
+    return NULL;
+}
+
+static void add_others(json_t *object, const json_t *more) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)more, name, value) if (!json_object_get(object, name))
+        rk_out_set(object, name, json_incref(value));
+}
+
 rk_err *rk_bundle_made_with(rk_store *store, const rk_bundle_selection *selection,
                             rk_bundle_facts *out_facts) {
     rk_run_hex environment;
-    uint64_t newest_ns = 0;
-    bool done = false;
     out_facts->object = rk_out_object();
     RK_TRY(environment_of_run(store, selection->newest_run, environment));
-    for (size_t i = 0; i < selection->entries.count && !done; i++)
-        RK_TRY(try_entry(store, &selection->entries.items[i], environment, &newest_ns,
-                         &out_facts->object, &done));
+    RK_TRY(try_entries(store, selection, false, environment, &out_facts->object));
+    json_t *torch = rk_out_object();
+    rk_err *err = try_entries(store, selection, true, "", &torch);
+    if (!err)
+        add_others(out_facts->object, torch);
+    json_decref(torch);
     rk_bundle_facts_pair(out_facts);
-    return NULL;
+    return err;
 }

@@ -3,14 +3,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bundle/limits.h"
 #include "cli/fail.h"
+#include "cli/text.h"
+#include "torch/module.h"
 
-static const char *const folders[] = {"objects/", "programs/"};
+static const struct {
+    const char *path;
+    rk_bundle_part_kind kind;
+} folders[] = {
+    {"objects/", RK_PART_EXECUTABLE}, {"programs/", RK_PART_PROGRAM}, {"packs/", RK_PART_PACK}};
 static const char jobs[] = "jobs/", stem[] = "manifest";
 
+bool rk_bundle_module_is_known(rk_span name) {
+    rk_torch_module ignored;
+    char text[RK_BUNDLE_MODULE_NAME_MAX_BYTES + 1];
+    (void)snprintf(text, sizeof text, "%.*s", (int)name.len, (const char *)name.data);
+    return strcmp(text, RK_BUNDLE_PJRT) == 0 || rk_torch_module_parse(text, &ignored);
+}
+
+bool rk_bundle_module_is_wanted(const rk_opt_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], name) == 0)
+            return true;
+    return list->count == 0;
+}
+
 const char *rk_bundle_part_noun(rk_bundle_part_kind kind) {
-    static const char *const nouns[] = {"executable", "program", "manifest"};
+    static const char *const nouns[] = {"executable", "program", "manifest", "pack"};
     return nouns[kind];
+}
+
+void rk_bundle_part_add_counts(const size_t counts[RK_PART_KINDS], rk_buf *out) {
+    bool has_pjrt =
+        counts[RK_PART_EXECUTABLE] + counts[RK_PART_PROGRAM] + counts[RK_PART_MANIFEST] > 0;
+    const char *comma = "";
+    for (size_t i = 0; i < RK_PART_KINDS; i++) {
+        bool is_pack = i == RK_PART_PACK;
+        if (is_pack ? counts[i] == 0 : !has_pjrt && counts[RK_PART_PACK] > 0)
+            continue;
+        rk_buf_add_format(out, "%s %zu %s%s%s", comma, counts[i],
+                          rk_bundle_part_noun((rk_bundle_part_kind)i), rk_text_plural(counts[i]),
+                          is_pack ? " of torch.compile" : "");
+        comma = ",";
+    }
 }
 
 rk_entry_kind rk_bundle_part_entry_kind(rk_bundle_part_kind kind) {
@@ -19,7 +55,9 @@ rk_entry_kind rk_bundle_part_entry_kind(rk_bundle_part_kind kind) {
 
 void rk_bundle_part_add_name(const rk_bundle_part *part, rk_buf *out) {
     if (part->kind != RK_PART_MANIFEST) {
-        rk_buf_add_format(out, "%s%s", folders[part->kind], part->hex);
+        for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
+            if (folders[i].kind == part->kind)
+                rk_buf_add_format(out, "%s%s", folders[i].path, part->hex);
         return;
     }
     rk_buf_add_format(out, "%s%s/%s", jobs, part->job, stem);
@@ -82,11 +120,11 @@ bool rk_bundle_part_parse(rk_span name, rk_bundle_part *out_part) {
         return parse_manifest(rest, out_part);
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++) {
         rk_digest digest;
-        if (!starts_with(name, folders[i], &rest))
+        if (!starts_with(name, folders[i].path, &rest))
             continue;
         if (!rk_digest_from_hex(rest, &digest))
             return false;
-        out_part->kind = (rk_bundle_part_kind)i;
+        out_part->kind = folders[i].kind;
         rk_digest_to_hex(&digest, out_part->hex);
         return true;
     }

@@ -1,7 +1,9 @@
-// The items of the module `pjrt` in a bundle: objects/<key>, programs/<key>, jobs/<job>/manifest.
+// The items of bundles. In the module `pjrt`: objects/<key>, programs/<key>, jobs/<job>/manifest.
+// In the modules of torch.compile: packs/<key>, entries with packs (torch/packs.h).
 #pragma once
 
 #include "bundle/bundle.h"
+#include "cli/opt.h"
 #include "store/entry_stream.h"
 #include "store/manifest.h"
 
@@ -11,6 +13,7 @@ typedef enum rk_bundle_part_kind {
     RK_PART_EXECUTABLE,
     RK_PART_PROGRAM,
     RK_PART_MANIFEST,
+    RK_PART_PACK,
     RK_PART_KINDS,
 } rk_bundle_part_kind;
 
@@ -21,7 +24,17 @@ typedef struct rk_bundle_part {
     uint32_t rank;                     // of a manifest
 } rk_bundle_part;
 
+// True if this version can import the module.
+RK_NODISCARD bool rk_bundle_module_is_known(rk_span name);
+
+// True if `list`, the values of --module, is empty or has the name.
+RK_NODISCARD bool rk_bundle_module_is_wanted(const rk_opt_list *list, const char *name);
+
 const char *rk_bundle_part_noun(rk_bundle_part_kind kind); // "executable"; static
+
+// Appends " 3 executables, 3 programs, 1 manifest": each kind of which there is one, and those of
+// `pjrt` also if there is none at all.
+void rk_bundle_part_add_counts(const size_t counts[RK_PART_KINDS], rk_buf *out);
 
 // Appends the name of an item.
 void rk_bundle_part_add_name(const rk_bundle_part *part, rk_buf *out);

@@ -1,9 +1,12 @@
 #include "cli/bundle_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/tree.h"
+#include "bundle/limits.h"
 #include "cli/fail.h"
+#include "cli/pack_about.h"
 #include "cli/term.h"
 #include "store/store_file.h"
 
@@ -19,11 +22,27 @@ static void decide(rk_bundle_planned *planned, const rk_bundle_verdict *verdict,
     planned->why = verdict->why;
 }
 
+// A pack must be of the module in which it lies.
+static rk_err *check_pack(const rk_bundle_planned *planned, const rk_entry_view *view) {
+    RK_AUTO(rk_pack_about) about = {0};
+    rk_pack_about_entry(view, &about);
+    bool is_in_place = planned->part.kind != RK_PART_PACK
+                           ? !about.is_pack
+                           : about.is_pack && rk_span_is(planned->module->name,
+                                                         rk_torch_module_name(about.module));
+    if (is_in_place)
+        return NULL;
+    return rk_error(RK_DATA_LOSS, "its item %.*s does not belong to the module %.*s",
+                    (int)planned->item->name.len, (const char *)planned->item->name.data,
+                    (int)planned->module->name.len, (const char *)planned->module->name.data);
+}
+
 static rk_err *plan_entry(rk_bundle_plan *plan, rk_bundle_planned *planned, bool force) {
     __attribute__((cleanup(rk_bundle_entry_cleanup))) rk_bundle_entry entry = {0};
     size_t group;
     RK_TRY(rk_bundle_part_peek_entry(plan->bundle, planned->item, &planned->part, &entry));
     rk_digest_of(rk_buf_span(&entry.start), &planned->start);
+    RK_TRY(check_pack(planned, &entry.view));
     RK_TRY(rk_bundle_groups_of_entry(&plan->groups, &entry.view.entry, &group));
     decide(planned, &plan->groups.items[group].verdict, force);
     return NULL;
@@ -32,25 +51,48 @@ static rk_err *plan_entry(rk_bundle_plan *plan, rk_bundle_planned *planned, bool
 static rk_err *plan_item(rk_bundle_plan *plan, rk_bundle_planned *planned, bool force) {
     const rk_bundle_item *item = planned->item;
     planned->bytes = rk_bundle_blob_of(plan->bundle, item).raw_bytes;
-    if (!rk_bundle_part_parse(item->name, &planned->part))
-        return rk_error(RK_INVALID_ARGUMENT, "its module %s has no place for an item %.*s",
-                        RK_BUNDLE_PJRT, (int)item->name.len, (const char *)item->name.data);
+    bool is_pjrt = rk_span_is(planned->module->name, RK_BUNDLE_PJRT);
+    if (!rk_bundle_part_parse(item->name, &planned->part) ||
+        is_pjrt == (planned->part.kind == RK_PART_PACK))
+        return rk_error(RK_INVALID_ARGUMENT, "its module %.*s has no place for an item %.*s",
+                        (int)planned->module->name.len, (const char *)planned->module->name.data,
+                        (int)item->name.len, (const char *)item->name.data);
     if (planned->part.kind != RK_PART_MANIFEST)
         return plan_entry(plan, planned, force);
     RK_AUTO(rk_manifest) manifest = {0};
-    return rk_bundle_part_read_manifest(plan->bundle, plan->module, item, &manifest);
+    return rk_bundle_part_read_manifest(plan->bundle, planned->module, item, &manifest);
 }
 
 static rk_err *plan_items(rk_bundle_plan *plan, bool force) {
     rk_progress progress = rk_progress_start("checking the bundle");
     rk_err *err = NULL;
-    for (size_t i = 0; i < plan->module->item_count && !err; i++) {
-        rk_progress_step(&progress, i, plan->module->item_count);
-        plan->items[i] = (rk_bundle_planned){.item = &plan->module->items[i]};
+    for (size_t i = 0; i < plan->count && !err; i++) {
+        rk_progress_step(&progress, i, plan->count);
         err = plan_item(plan, &plan->items[i], force);
     }
     rk_progress_end(&progress);
     return err;
+}
+
+static bool is_wanted(const rk_bundle_plan *plan, const rk_bundle_module *module) {
+    char name[RK_BUNDLE_MODULE_NAME_MAX_BYTES + 1];
+    (void)snprintf(name, sizeof name, "%.*s", (int)module->name.len,
+                   (const char *)module->name.data);
+    return rk_bundle_module_is_known(module->name) &&
+           rk_bundle_module_is_wanted(plan->modules, name);
+}
+
+// Lists the items of the wanted modules.
+static void list_items(rk_bundle_plan *plan) {
+    size_t module_count, all = 0;
+    const rk_bundle_module *modules = rk_bundle_modules(plan->bundle, &module_count);
+    for (size_t i = 0; i < module_count; i++)
+        all += modules[i].item_count;
+    plan->items = rk_need(rk_calloc(all + 1, sizeof *plan->items));
+    for (size_t i = 0; i < module_count; i++)
+        for (size_t k = 0; is_wanted(plan, &modules[i]) && k < modules[i].item_count; k++)
+            plan->items[plan->count++] =
+                (rk_bundle_planned){.module = &modules[i], .item = &modules[i].items[k]};
 }
 
 // The error if all entries are refused, with the table of the differences.
@@ -73,9 +115,8 @@ static rk_err *refuse_all(const rk_bundle_plan *plan) {
 
 rk_err *rk_bundle_plan_make(rk_bundle_plan *plan, bool force) {
     size_t entries = 0, refused = 0;
-    plan->items = rk_need(rk_calloc(plan->module->item_count + 1, sizeof *plan->items));
+    list_items(plan);
     RK_TRY(plan_items(plan, force));
-    plan->count = plan->module->item_count;
     for (size_t i = 0; i < plan->count; i++) {
         entries += plan->items[i].part.kind != RK_PART_MANIFEST;
         refused += plan->items[i].fate == RK_FATE_REFUSED;

@@ -10,7 +10,8 @@ typedef enum rk_bundle_fate {
 } rk_bundle_fate;
 
 typedef struct rk_bundle_planned {
-    const rk_bundle_item *item; // borrowed from the bundle
+    const rk_bundle_module *module; // borrowed from the bundle
+    const rk_bundle_item *item;     // borrowed from the bundle
     rk_bundle_part part;
     rk_bundle_fate fate;
     const char *why; // of a refusal; borrowed from `groups`
@@ -20,18 +21,19 @@ typedef struct rk_bundle_planned {
 } rk_bundle_planned;
 
 typedef struct rk_bundle_plan {
-    const rk_bundle *bundle;        // borrowed
-    const rk_bundle_module *module; // borrowed
-    rk_bundle_planned *items;       // owned
+    const rk_bundle *bundle;    // borrowed
+    const rk_opt_list *modules; // borrowed; the wanted ones; empty: all
+    rk_bundle_planned *items;   // owned
     size_t count;
     rk_bundle_groups groups; // `machine` and `head` are set by the caller
 } rk_bundle_plan;
 void rk_bundle_plan_cleanup(rk_bundle_plan *plan);
 
-// Decides about every item. Reads manifests and the starts of entries, whose digests are not
-// checked yet (rk_bundle_part_check_entry). `force`: differences that are only warnings do not
-// matter. Errors: RK_DATA_LOSS and others of bundle/bundle.h for an item that cannot be used;
-// RK_ABORTED, with the differences as details, if no entry is usable here.
+// Decides about every item of the wanted modules, and of those that this version knows. Reads
+// manifests and the starts of entries, whose digests are not checked yet
+// (rk_bundle_part_check_entry). `force`: differences that are only warnings do not matter. Errors:
+// RK_DATA_LOSS and others of bundle/bundle.h for an item that cannot be used; RK_ABORTED, with the
+// differences as details, if no entry is usable here.
 RK_NODISCARD rk_err *rk_bundle_plan_make(rk_bundle_plan *plan, bool force);
 
 // Finds what is in the store already: a sound entry of the same key and kind, or a manifest of the

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/tree.h"
+#include "cli/bundle_part.h"
 #include "cli/fail.h"
+#include "cli/pack_about.h"
 #include "cli/run_names.h"
 #include "journal/summary.h"
 #include "store/manifest.h"
@@ -28,6 +30,8 @@ typedef struct selector {
     rk_bundle_selection *out;
     json_t *wanted; // owned
     const char *job;
+    const char *pack_job; // whose packs are added; NULL: all
+    size_t pack_count;
 } selector;
 
 static void want(selector *s, const char *hex) {
@@ -79,7 +83,7 @@ static rk_err *add_job(void *context, const char *job) {
     selector *s = context;
     RK_AUTO(rk_buf) folder = RK_BUF_INIT(0);
     rk_buf_add_format(&folder, "jobs/%s", job);
-    if (!*job || job[0] == '.' || strchr(job, '/'))
+    if (!*job || job[0] == '.' || strchr(job, '/') || rk_pack_is_list(job))
         return NULL;
     s->job = job;
     rk_err *err = rk_tree_list(rk_store_directory(s->store), rk_need_text(&folder), RANKS_MAX,
@@ -95,6 +99,35 @@ static rk_err *add_all_jobs(selector *s) {
     if (rk_err_code(err) != RK_NOT_FOUND)
         return err;
     rk_err_drop(err, "there are no manifests");
+    return NULL;
+}
+
+// Adds the packs of a list, if they are of the wanted job.
+static rk_err *add_pack_list(void *context, const char *name) {
+    selector *s = context;
+    RK_AUTO(rk_manifest) manifest = {0};
+    if (!rk_pack_is_list(name))
+        return NULL;
+    RK_TRY(rk_manifest_read(s->store, name, 0, &manifest));
+    for (size_t i = 0; i < manifest.use_count; i++) {
+        char hex[RK_DIGEST_HEX_CHARS + 1];
+        RK_AUTO(rk_pack_about) about = {0};
+        rk_digest_to_hex(&manifest.uses[i].key.digest, hex);
+        RK_TRY(rk_pack_about_kept(s->store, hex, &about));
+        if (!about.is_pack || strcmp(about.job, s->pack_job) != 0)
+            continue;
+        want(s, hex);
+        s->pack_count++;
+    }
+    return NULL;
+}
+
+static rk_err *add_packs(selector *s, const char *job) {
+    s->pack_job = job;
+    rk_err *err = rk_tree_list(rk_store_directory(s->store), "jobs", JOBS_MAX, add_pack_list, s);
+    if (rk_err_code(err) != RK_NOT_FOUND)
+        return err;
+    rk_err_drop(err, "there are no packs");
     return NULL;
 }
 
@@ -133,7 +166,8 @@ static rk_err *select_job(selector *s, const char *job) {
         RK_TRY(add_run(s, s->out->newest_run, &its));
     rk_free(its);
     RK_TRY(add_job(s, job));
-    if (!s->out->newest_run && s->out->manifest_count == 0)
+    RK_TRY(add_packs(s, job));
+    if (!s->out->newest_run && s->out->manifest_count == 0 && s->pack_count == 0)
         return rk_error(RK_NOT_FOUND, "there is no job %s: `rekindle runs` lists the runs and jobs",
                         job);
     return NULL;
@@ -143,7 +177,8 @@ static rk_err *select_run(selector *s, const char *which) {
     RK_TRY(rk_run_names_find(rk_store_directory(s->store), which, &s->out->run));
     s->out->newest_run = rk_need(rk_strdup(s->out->run));
     RK_TRY(add_run(s, s->out->run, &s->out->job));
-    return add_job(s, s->out->job);
+    RK_TRY(add_job(s, s->out->job));
+    return add_packs(s, s->out->job);
 }
 
 // The job of the last run.
@@ -188,6 +223,32 @@ static void filter(selector *s) {
     s->out->absent = json_object_size(s->wanted) - executables;
 }
 
+static const char *module_of(const rk_kept *kept) {
+    return kept->pack ? rk_torch_module_name((rk_torch_module)(kept->pack - 1)) : RK_BUNDLE_PJRT;
+}
+
+// Finds out which entries are packs, and keeps those of the wanted modules.
+static rk_err *filter_modules(selector *s, const rk_opt_list *modules) {
+    rk_kept_list *list = &s->out->entries;
+    size_t used = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        rk_kept *kept = &list->items[i];
+        RK_AUTO(rk_pack_about) about = {0};
+        if (kept->has_executable)
+            RK_TRY(rk_pack_about_kept(s->store, kept->hex, &about));
+        kept->pack = about.is_pack ? (uint8_t)(about.module + 1) : 0;
+        if (rk_bundle_module_is_wanted(modules, module_of(kept)))
+            list->items[used++] = *kept;
+    }
+    list->count = used;
+    if (!rk_bundle_module_is_wanted(modules, RK_BUNDLE_PJRT)) {
+        for (size_t i = 0; i < s->out->manifest_count; i++)
+            rk_free(s->out->manifests[i].job);
+        s->out->manifest_count = 0;
+    }
+    return NULL;
+}
+
 static rk_err *find_newest_run(selector *s) {
     if (s->out->newest_run)
         return NULL;
@@ -209,6 +270,7 @@ static rk_err *choose(selector *s, const rk_bundle_wish *wish) {
     else
         RK_TRY(wish->job ? select_job(s, wish->job) : select_last(s));
     filter(s);
+    RK_TRY(filter_modules(s, wish->modules));
     if (s->out->entries.count == 0)
         return rk_error(RK_NOT_FOUND,
                         "there is nothing to export: no entry of the selected programs is in %s",

@@ -9,7 +9,8 @@
 typedef struct rk_bundle_wish {
     const char *job, *run; // NULL if not given
     bool all;
-    char *const *keys; // operands
+    const rk_opt_list *modules; // of --module; empty: all
+    char *const *keys;          // operands
     size_t key_count;
 } rk_bundle_wish;
 
@@ -20,7 +21,7 @@ typedef struct rk_bundle_manifest {
 } rk_bundle_manifest;
 
 typedef struct rk_bundle_selection {
-    rk_kept_list entries;          // sorted by key
+    rk_kept_list entries;          // sorted by key; `pack` of each is examined
     rk_bundle_manifest *manifests; // owned
     size_t manifest_count;
     char *job, *run;  // owned; NULL if no single one was selected

@@ -85,8 +85,8 @@ static rk_err *fill_one(void *context, size_t index) {
         self.file = &stage->files[index];
         RK_TRY(rk_staged_create(stage->store, self.file));
     }
-    RK_TRY(rk_bundle_part_check_entry(stage->plan->bundle, stage->plan->module, one->item,
-                                      &one->part, &one->start, is_large, take_part, &self));
+    RK_TRY(rk_bundle_part_check_entry(stage->plan->bundle, one->module, one->item, &one->part,
+                                      &one->start, is_large, take_part, &self));
     if (!self.file)
         return NULL;
     note_written(stage, self.file);

@@ -8,7 +8,7 @@
 #include "cli/verbs.h"
 
 static const char details[] =
-    "  export    pack executables, their programs, and the prefetch list\n"
+    "  export    pack executables, their programs, the prefetch list, caches of torch.compile\n"
     "  inspect   show what it holds, who signed it, and what is of use here\n"
     "  import    check a bundle, and add to the store what is missing\n\n"
     "Without --job, --run, --all or KEY, export packs the last run's job.\n\n"
@@ -21,11 +21,12 @@ static const char details[] =
     "  rekindle bundle import job.rkb\n";
 
 static const char *const action_names[] = {"export", "import", "inspect", NULL};
-static const char *const modules[] = {"pjrt", NULL};
+static const char *const modules[] = {"pjrt",     "inductor", "aotautograd", "triton",
+                                      "autotune", "pgo",      "headers",     NULL};
 typedef enum action { EXPORT, IMPORT, INSPECT, ACTIONS } action;
 
 static struct {
-    const char *job, *run, *output;
+    const char *job, *run, *output, *directory, *python;
     bool all, sign, force, dry_run, is_unsigned, for_this_machine;
     rk_opt_list modules, trust;
 } given;
@@ -55,6 +56,8 @@ static rk_err *check_options(action which) {
         {"--unsigned", given.is_unsigned, 1 << IMPORT},
         {"--module", given.modules.count, 1 << EXPORT | 1 << IMPORT},
         {"--trust", given.trust.count, 1 << IMPORT | 1 << INSPECT},
+        {"--directory", given.directory, 1 << EXPORT | 1 << IMPORT},
+        {"--python", given.python, 1 << EXPORT | 1 << IMPORT | 1 << INSPECT},
         {"--for-this-machine", given.for_this_machine, 1 << INSPECT},
     };
     for (size_t i = 0; i < RK_ARRAY_LEN(rules); i++)
@@ -70,6 +73,11 @@ static rk_err *check_export(const rk_opt_operands *operands) {
     if (!!given.job + !!given.run + given.all + (operands->count > 1) > 1)
         return rk_error(RK_INVALID_ARGUMENT,
                         "--job, --run, --all and KEY exclude each other: give one of them");
+    if (given.python && !given.directory)
+        return rk_error(RK_INVALID_ARGUMENT, "bundle export has --python for --directory only");
+    if (given.directory && (given.run || given.all || operands->count > 1))
+        return rk_error(RK_INVALID_ARGUMENT, "--directory goes with --job only: it stores the "
+                                             "directory's files under the name of a job");
     return NULL;
 }
 
@@ -86,12 +94,15 @@ static rk_err *check(const rk_verb_call *call) {
 
 static rk_err *run_export(const rk_verb_call *call) {
     const rk_bundle_export_request request = {
-        .wish = {.job = given.job,
+        .wish = {.job = given.directory && !given.job ? "torch_compile" : given.job,
                  .run = given.run,
                  .all = given.all,
+                 .modules = &given.modules,
                  .keys = call->operands->items + 1,
                  .key_count = call->operands->count - 1},
         .output = given.output,
+        .directory = given.directory,
+        .python = given.python,
         .json = call->json,
     };
     return rk_bundle_export(call->settings, &request);
@@ -100,7 +111,10 @@ static rk_err *run_export(const rk_verb_call *call) {
 static rk_err *run_import(const rk_verb_call *call) {
     const rk_bundle_import_request request = {
         .file = call->operands->items[1],
+        .directory = given.directory,
+        .python = given.python,
         .trust = &given.trust,
+        .modules = &given.modules,
         .force = given.force,
         .dry_run = given.dry_run,
         .is_unsigned = given.is_unsigned,
@@ -113,6 +127,7 @@ static rk_err *run_inspect(rk_verb_call *call) {
     bool is_usable = true;
     const rk_bundle_inspect_request request = {
         .file = call->operands->items[1],
+        .python = given.python,
         .trust = &given.trust,
         .for_this_machine = given.for_this_machine,
         .all = given.all,
@@ -138,6 +153,12 @@ static const rk_opt options[] = {
     RK_OPT_FLAG("all", 'a', &given.all, "export: everything in the store; inspect: every line"),
     RK_OPT_LIST("module", 0, &given.modules, "MODULE", modules,
                 "export, import: only this module; can be given several times"),
+    RK_OPT_VALUE("directory", 0, &given.directory, "DIR",
+                 "export: first store the files of this cache directory of torch.compile; import: "
+                 "also write such files there"),
+    RK_OPT_VALUE("python", 0, &given.python, "PATH",
+                 "the Python whose torch made or uses the caches of torch.compile; default: the "
+                 "first one in PATH"),
     RK_OPT_FLAG("sign", 0, &given.sign, "export: sign the bundle, as is always done"),
     RK_OPT_FLAG("for-this-machine", 0, &given.for_this_machine,
                 "inspect: compare with this machine; exit status 1 if nothing can be used"),

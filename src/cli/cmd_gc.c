@@ -7,6 +7,7 @@
 #include "cli/entries.h"
 #include "cli/fail.h"
 #include "cli/gc_select.h"
+#include "cli/gc_torch.h"
 #include "cli/out.h"
 #include "cli/place.h"
 #include "cli/run_names.h"
@@ -22,7 +23,8 @@ typedef struct request {
     json_t *namespaces; // owned; those of the entries, if `name_space` is given
     double *worths;     // owned; of the items of `removed`
     size_t worth_count;
-    rk_store *store; // borrowed; NULL: there is no store yet
+    rk_gc_total torch; // directories of torch.compile that were removed
+    rk_store *store;   // borrowed; NULL: there is no store yet
     rk_progress progress;
 } request;
 
@@ -78,6 +80,7 @@ static void print_json(request *r, const rk_gc_report *report, uint64_t max_byte
     rk_out_set(object, "removed", json_incref(r->removed));
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
         rk_out_set(object, kinds[i].key, total_json(total_at(report, i)));
+    rk_out_set(object, "torch_compile", total_json(&r->torch));
     rk_out_set(object, "lost_compile_seconds", rk_out_seconds(report->lost_compile_ns));
     rk_out_set(object, "pinned", total_json(&report->pinned));
     rk_out_set(object, "recent", total_json(&report->recent));
@@ -102,6 +105,16 @@ static void print_kept(const request *r, const rk_gc_total *total, const char *w
                      rk_text_bytes(total->bytes).text, why);
 }
 
+static void print_torch(const request *r) {
+    RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
+    if (r->torch.files == 0)
+        return;
+    rk_buf_add_format(&line, "%s %s director%s of torch.compile that no job used for 30 days, %s.",
+                      r->dry_run ? "Would remove" : "Removed", rk_text_count(r->torch.files).text,
+                      r->torch.files == 1 ? "y" : "ies", rk_text_bytes(r->torch.bytes).text);
+    rk_term_line(rk_need_text(&line), 0);
+}
+
 static void print_kinds(const request *r, const rk_gc_report *report) {
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++) {
         const rk_gc_total *total = total_at(report, i);
@@ -116,6 +129,7 @@ static void print_kinds(const request *r, const rk_gc_report *report) {
                               rk_text_seconds(report->lost_compile_ns).text);
         (void)printf("%s.\n", rk_need_text(&line));
     }
+    print_torch(r);
     print_kept(r, &report->pinned, "are pinned");
     print_kept(r, &report->recent, "were used in the last hour");
 }
@@ -329,7 +343,10 @@ static rk_err *collect(request *r, const rk_settings *settings, int *out_status)
         options.max_bytes = UINT64_MAX;
     rk_gc_report report = {0};
     RK_TRY(rk_place_open_store(settings, r->dry_run, &store));
+    if (!r->name_space)
+        RK_TRY(rk_gc_torch(r->dry_run, note_removal, r, &r->torch));
     if (!store && !r->json) {
+        print_torch(r);
         rk_place_print_nothing_yet(settings, "entries");
         return NULL;
     }
@@ -376,7 +393,8 @@ static const rk_opt_usage usage = {
     .summary =
         "Reduces the store to its size limit: first removes entries that save the fewest "
         "seconds per byte and were not used for a long time. Also removes files that dead writers "
-        "left, old runs and old quarantined entries, and recounts the store's size.",
+        "left, old runs and old quarantined entries, and recounts the store's size. Removes "
+        "directories of torch.compile that no job used for 30 days.",
     .details = "Jobs keep the store below REKINDLE_MAX_SIZE by themselves. Use gc to do it now, "
                "or for a smaller size.\n\nPinned entries stay. With --namespace, --max-size "
                "applies to the entries of that namespace.\n",

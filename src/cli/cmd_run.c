@@ -10,6 +10,7 @@
 #include "cli/launch.h"
 #include "cli/place.h"
 #include "cli/run_keep.h"
+#include "cli/run_torch.h"
 #include "cli/summary.h"
 #include "cli/term.h"
 #include "cli/text.h"
@@ -182,29 +183,34 @@ static rk_err *judge_loads(const rk_settings *settings, const rk_child_end *end)
     return store ? rk_loads_judge(store, &end->process, death, signal_number) : NULL;
 }
 
-// Fails only for a wrong setting, before the command starts.
-static rk_err *run_command(const rk_settings *settings, const rk_opt_operands *command,
-                           int *out_status) {
-    rk_autofree char *run = NULL;
-    if (settings && rk_settings_get(settings)->mode != RK_MODE_OFF)
-        RK_TRY(prepare(settings, command, &run));
-    rk_child_end end = {0};
-    rk_err *err = rk_child_run(command->items, rk_place_environment()->items, &end);
+// Runs the command. Returns false, with the status, if it could not be started.
+static bool start(const rk_opt_operands *command, rk_child_end *out_end, int *out_status) {
+    rk_err *err = rk_child_run(command->items, rk_place_environment()->items, out_end);
     if (err) {
         int ignored = rk_fail_print(err);
         (void)ignored;
         *out_status = RK_EXIT_NO_PROCESS;
-        return NULL;
+        return false;
     }
-    if (end.exec_errno != 0) {
-        *out_status = command_failed(command->items[0], end.exec_errno);
-        return NULL;
-    }
-    if (run) {
+    *out_status = out_end->exec_errno != 0 ? command_failed(command->items[0], out_end->exec_errno)
+                                           : rk_child_exit_status(out_end);
+    return out_end->exec_errno == 0;
+}
+
+// Fails only for a wrong setting, before the command starts.
+static rk_err *run_command(const rk_settings *settings, const rk_opt_operands *command,
+                           int *out_status) {
+    rk_autofree char *run = NULL;
+    rk_child_end end = {0};
+    if (settings && rk_settings_get(settings)->mode != RK_MODE_OFF)
+        RK_TRY(prepare(settings, command, &run));
+    rk_run_torch_work *torch = run ? rk_run_torch_begin(settings, command, run) : NULL;
+    bool started = start(command, &end, out_status);
+    rk_run_torch_end(torch, started ? &end : NULL);
+    if (run && started) {
         rk_err_drop(judge_loads(settings, &end), "the next start judges without knowing the end");
         print_summary(settings, run, command->items[0], &end);
     }
-    *out_status = rk_child_exit_status(&end);
     return NULL;
 }
 

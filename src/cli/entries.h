@@ -6,6 +6,8 @@
 typedef struct rk_kept {
     char hex[RK_DIGEST_HEX_CHARS + 1]; // digest of the key
     bool has_executable, has_program;
+    uint8_t pack; // the executable is a pack of this module, counted from 1; 0: it is not, or that
+                  // was not examined
     uint64_t executable_bytes, program_bytes; // file sizes
     uint64_t modified_ns;
 } rk_kept;

@@ -33,6 +33,9 @@ static const char *const purposes[RK_SETTING_COUNT] = {
     [RK_SETTING_MEMORY_SECONDS] = "how often the memory of the devices is recorded; 0: never",
     [RK_SETTING_VERIFY] =
         "the share of loaded programs that are compiled again and compared: 0 to 1",
+    [RK_SETTING_TORCH_COMPILE] =
+        "1: restore torch.compile's caches before a job and keep them after it; pgo: torch also "
+        "remembers which sizes are dynamic; 0: do not",
 };
 
 const char *rk_setting_purpose(rk_setting_id id) {

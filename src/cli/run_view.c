@@ -66,6 +66,26 @@ static json_t *transfers(uint64_t count, uint64_t bytes) {
     return object;
 }
 
+// null: rekindle had nothing to do with torch.compile.
+static json_t *torch_json(const rk_run_torch *torch) {
+    if (torch->starts == 0)
+        return json_null();
+    json_t *object = rk_out_object();
+    rk_out_set(object, "starts", rk_out_uint(torch->starts));
+    rk_out_set(object, "restored", rk_out_uint(torch->restored));
+    rk_out_set(object, "restored_bytes", rk_out_uint(torch->restored_bytes));
+    rk_out_set(object, "present", rk_out_uint(torch->present));
+    rk_out_set(object, "not_restored", rk_out_uint(torch->not_restored));
+    rk_out_set(object, "made", rk_out_uint(torch->made));
+    rk_out_set(object, "new", rk_out_uint(torch->kept));
+    rk_out_set(object, "new_bytes", rk_out_uint(torch->kept_bytes));
+    rk_out_set(object, "not_stored", rk_out_uint(torch->not_kept));
+    rk_out_set(object, "damaged", rk_out_uint(torch->damaged));
+    rk_out_set(object, "restore_seconds", rk_out_seconds(torch->restore_ns));
+    rk_out_set(object, "keep_seconds", rk_out_seconds(torch->keep_ns));
+    return object;
+}
+
 void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
     const rk_journal_counts *counts = &totals->counts;
     rk_out_set(object, "programs", rk_out_uint(totals->programs));
@@ -104,6 +124,7 @@ void rk_run_add_totals(json_t *object, const rk_run_totals *totals) {
         rk_out_append(warnings, rk_out_text(rk_span_text(totals->warnings[i])));
     rk_out_set(object, "warnings", warnings);
     rk_out_set(object, "not_stored", rk_out_uint(totals->not_stored));
+    rk_out_set(object, "torch_compile", torch_json(&totals->torch));
 }
 
 static json_t *unkept_json(const rk_run_summary *summary) {
@@ -143,6 +164,7 @@ json_t *rk_run_json(const rk_run_summary *summary) {
     rk_out_set(object, "state", rk_out_string(rk_run_state_text(rk_run_state_of(run))));
     rk_out_set(object, "ends_not_known", rk_out_uint(rk_run_count_unknown_ends(run)));
     rk_out_set(object, "incomplete_journals", rk_out_uint(rk_run_count_incomplete(run)));
+    rk_out_set(object, "torch_compile_why", rk_out_string(run->torch_why));
     add_command(object, &run->command);
     return object;
 }

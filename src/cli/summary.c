@@ -68,14 +68,47 @@ static void add_warnings(const rk_run_totals *totals, rk_buf *out) {
                           rk_text_plural(totals->warning_count));
 }
 
+void rk_summary_add_torch(const rk_run_torch *torch, rk_buf *out) {
+    bool only_present = torch->present > 0 && torch->restored + torch->not_restored == 0;
+    uint64_t first = only_present ? torch->present : torch->restored;
+    if (first + torch->not_restored == 0)
+        rk_buf_add_text(out, "no file of torch.compile's caches was in the store");
+    else
+        rk_buf_add_format(out, "%s file%s of torch.compile's caches %s", rk_text_count(first).text,
+                          rk_text_plural(first), only_present ? "already there" : "restored");
+    add_if_any(out, only_present ? 0 : torch->present, "already there");
+    add_if_any(out, torch->not_restored, "not restored");
+    if (torch->kept + torch->not_kept == 0 && torch->made > 0)
+        rk_buf_add_format(out, ", %s new and not stored", rk_text_count(torch->made).text);
+    else
+        rk_buf_add_format(out, ", %s new", rk_text_count(torch->kept).text);
+    add_if_any(out, torch->not_kept, "not stored");
+    if (torch->damaged > 0)
+        rk_buf_add_format(out, ", %s pack%s damaged", rk_text_count(torch->damaged).text,
+                          rk_text_plural(torch->damaged));
+}
+
 void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk_buf *out) {
-    if (model->client_count == 0 && model->compile_count == 0) {
+    bool is_quiet = model->client_count == 0 && model->compile_count == 0;
+    if (totals->torch.starts > 0) {
+        rk_summary_add_torch(&totals->torch, out);
+        rk_buf_add_text(out, is_quiet ? "" : "; ");
+    }
+    if (is_quiet && totals->torch.starts > 0) {
+        add_warnings(totals, out);
+        return;
+    }
+    if (is_quiet) {
         if (model->process_count == 0) {
             rk_buf_add_text(out, no_plugin);
             rk_buf_add_text(out, possible_reasons);
         } else {
             rk_buf_add_text(out, "nothing to keep, ");
             rk_summary_write_no_client(model, out);
+        }
+        if (model->torch_why) {
+            rk_buf_add_text(out, "; torch.compile's caches were left alone: ");
+            rk_text_add_printable(out, rk_span_text(model->torch_why));
         }
         add_warnings(totals, out);
         return;

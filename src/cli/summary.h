@@ -7,6 +7,10 @@
 // saved 2.1 s".
 void rk_summary_write(const rk_run_model *model, const rk_run_totals *totals, rk_buf *out);
 
+// Appends what happened to torch.compile's caches: "41 files of torch.compile's caches restored, 3
+// new" (stored). `torch->starts` is not 0.
+void rk_summary_add_torch(const rk_run_torch *torch, rk_buf *out);
+
 // Appends why a run has no client: no plugin was seen, or the journal's reason why a plugin was not
 // watched.
 void rk_summary_write_no_client(const rk_run_model *model, rk_buf *out);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/fail.h"
 #include "cli/summary.h"
 #include "cli/text.h"
 
@@ -16,6 +17,24 @@ static void add_nothing(const rk_run_model *model, rk_buf *out) {
         rk_summary_write_no_client(model, out);
     }
     rk_buf_add_byte(out, '.');
+}
+
+static bool has_succeeded(const rk_run_model *model) {
+    return model && model->command.known && !model->command.signal_number &&
+           model->command.exit_status == 0;
+}
+
+// torch.compile does not tell which files it used. A job that failed may have made no file because
+// it did not come so far.
+static void add_torch(const rk_run_model *model, const rk_run_torch *torch, rk_buf *out) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_summary_add_torch(torch, &text);
+    const char *sentence = rk_need_text(&text);
+    rk_buf_add_byte(out, (uint8_t)(*sentence == 'n' ? 'N' : *sentence));
+    rk_buf_add_format(out, "%s.", sentence + 1);
+    if (has_succeeded(model) && torch->restored + torch->present > 0 && torch->made == 0 &&
+        torch->kept + torch->not_kept + torch->not_restored + torch->damaged == 0)
+        rk_buf_add_text(out, " torch.compile wrote no new file.");
 }
 
 // What the verdict counts, beside the totals.
@@ -117,15 +136,32 @@ static void add_stored(const rk_run_model *model, const rk_run_totals *t, const 
         rk_buf_add_format(out, " %s %s not stored.", rk_text_count(failed).text, was(failed));
 }
 
+// Appends why torch.compile's caches were left alone, as a sentence.
+static void add_torch_why(const rk_run_model *model, rk_buf *out) {
+    if (!model || !model->torch_why || !model->torch_why[0])
+        return;
+    rk_buf_add_text(out, " torch.compile's caches were left alone: ");
+    rk_text_add_printable(out, rk_span_text(model->torch_why));
+    rk_buf_add_byte(out, '.');
+}
+
 void rk_verdict_add(const rk_run_model *model, const rk_run_totals *totals, uint64_t lost,
                     const char *explain, rk_buf *out) {
     const counts c = count(model, totals);
+    if (totals->torch.starts > 0) {
+        add_torch(model, &totals->torch, out);
+        if (c.requests == 0)
+            return;
+        rk_buf_add_byte(out, ' ');
+    }
     if (c.requests == 0) {
         add_nothing(model, out);
+        add_torch_why(model, out);
         return;
     }
     add_first_sentence(totals, &c, out);
     add_stored(model, totals, &c, lost, out);
+    add_torch_why(model, out);
     if (totals->compiled > 0 && explain)
         rk_buf_add_format(out, " `%s` explains the compilations.", explain);
 }

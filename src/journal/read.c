@@ -72,6 +72,7 @@ void rk_run_model_cleanup(rk_run_model *model) {
     rk_free(model->job);
     rk_free(model->mode);
     rk_free(model->version);
+    rk_free(model->torch_why);
     *model = (rk_run_model){0};
 }
 

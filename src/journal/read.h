@@ -160,6 +160,19 @@ typedef struct rk_run_unwatched {
     char *reason;
 } rk_run_unwatched;
 
+// What `rekindle run` did with torch.compile's caches, summed over the starts of the run.
+typedef struct rk_run_torch {
+    uint64_t starts;                   // 0: the run did nothing with them
+    uint64_t restored, restored_bytes; // files of the store that were written before the job
+    uint64_t present;                  // files of the store that the directory had already
+    uint64_t not_restored;             // files of the store that could not be written
+    uint64_t made; // files that the job made; of starts that share a directory, the most
+    uint64_t kept, kept_bytes; // new files that were stored
+    uint64_t not_kept;         // new files that could not be stored
+    uint64_t damaged;          // packs that could not be used
+    uint64_t restore_ns, keep_ns;
+} rk_run_torch;
+
 // Results of the prefetch, summed over clients and processes.
 typedef struct rk_run_prefetch {
     uint64_t listed, loaded, claimed, wasted;
@@ -174,6 +187,8 @@ typedef struct rk_run_model {
     bool ended;                 // every process has an "end" event; false without processes
 
     rk_run_command command;
+    rk_run_torch torch;
+    char *torch_why; // why torch.compile's caches were left alone; NULL: not said
 
     rk_run_process *processes; // by rank; the first process of a rank first
     size_t process_count;
@@ -290,6 +305,7 @@ typedef struct rk_run_totals {
     uint64_t verify_differences; // of these: the result was different
     uint64_t verify_ns;          // total time of verifications, in the background
     rk_run_prefetch preload;
+    rk_run_torch torch;
     rk_journal_counts counts;
     char **warnings; // owned; each text once, in order of first appearance
     size_t warning_count;

@@ -335,7 +335,8 @@ static rk_err *add_memory(rk_run_builder *builder, const json_t *event, uint64_t
     return take_json(event, "attributes", JSON_OBJECT, &memory->attributes_json);
 }
 
-static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+static rk_err *add_message(rk_run_builder *builder, const json_t *event, const char *key,
+                           uint64_t time_ns) {
     rk_run_model *model = builder->model;
     void *items = rk_run_grow(model->warnings, model->warning_count, &builder->warning_capacity,
                               sizeof *model->warnings);
@@ -345,7 +346,11 @@ static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_
     rk_run_warning *warning = &model->warnings[model->warning_count++];
     warning->process = builder->process;
     warning->time_ns = time_ns;
-    return take_text(event, "message", &warning->message);
+    return take_text(event, key, &warning->message);
+}
+
+static rk_err *add_warning(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    return add_message(builder, event, "message", time_ns);
 }
 
 static rk_err *add_unwatched(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
@@ -371,6 +376,28 @@ static rk_err *add_prefetch(rk_run_builder *builder, const json_t *event, uint64
     sum->wasted += take_uint(event, "wasted");
     sum->load_ns += take_seconds(event, "load_seconds");
     sum->wasted_load_ns += take_seconds(event, "wasted_seconds");
+    return NULL;
+}
+
+static rk_err *add_torch(rk_run_builder *builder, const json_t *event, uint64_t time_ns) {
+    rk_run_torch *sum = &builder->model->torch;
+    if (json_object_get(event, "warning"))
+        RK_TRY(add_message(builder, event, "warning", time_ns));
+    if (!json_object_get(event, "restored"))
+        return take_text_once(event, "why", &builder->model->torch_why);
+    sum->starts++;
+    sum->restored += take_uint(event, "restored");
+    sum->restored_bytes += take_uint(event, "restored_bytes");
+    sum->present += take_uint(event, "present");
+    sum->not_restored += take_uint(event, "not_restored");
+    uint64_t made = take_uint(event, "made");
+    sum->made = made > sum->made ? made : sum->made;
+    sum->kept += take_uint(event, "kept");
+    sum->kept_bytes += take_uint(event, "kept_bytes");
+    sum->not_kept += take_uint(event, "not_kept");
+    sum->damaged += take_uint(event, "damaged");
+    sum->restore_ns += take_seconds(event, "restore_seconds");
+    sum->keep_ns += take_seconds(event, "keep_seconds");
     return NULL;
 }
 
@@ -407,7 +434,7 @@ static const struct {
     {"memory", add_memory},     {"warm", add_warm},
     {"steps", add_steps},       {"executed", add_executed},
     {"preload", add_prefetch},  {"unwatched", add_unwatched},
-    {"command", add_command},
+    {"command", add_command},   {"torch", add_torch},
 };
 
 static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
@@ -427,7 +454,7 @@ static rk_err *add_event(rk_run_builder *builder, const json_t *event) {
                         RK_RUN_MAX_EVENTS);
     uint64_t time_ns = take_seconds(event, "t");
     rk_run_process *process = &model->processes[builder->process];
-    if (time_ns > process->last_ns && strcmp(name, "command") != 0)
+    if (time_ns > process->last_ns && strcmp(name, "command") != 0 && strcmp(name, "torch") != 0)
         process->last_ns = time_ns;
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)

@@ -101,6 +101,8 @@ rk_err *rk_summary_text_write(const rk_run_summary *summary, rk_buf *out) {
     rk_json_member_string(&json, "job", run->job);
     rk_json_member_string(&json, "mode", run->mode);
     rk_json_member_string(&json, "version", run->version);
+    if (run->torch_why)
+        rk_json_member_string(&json, "torch_why", run->torch_why);
     add_command(&json, &run->command);
     add_processes(&json, run);
     RK_TRY(add_totals(&json, &summary->totals));
@@ -251,6 +253,11 @@ static bool take_unkept(const json_t *object, rk_run_summary *out) {
     return true;
 }
 
+static bool take_torch_why(const json_t *object, rk_run_model *model) {
+    return !json_object_get(object, "torch_why") ||
+           take_text(object, "torch_why", &model->torch_why);
+}
+
 static bool take_all(const json_t *object, const char *run, rk_run_summary *out) {
     uint64_t version;
     const char *named = json_string_value(json_object_get(object, "run"));
@@ -260,9 +267,10 @@ static bool take_all(const json_t *object, const char *run, rk_run_summary *out)
     rk_run_model *model = &out->run;
     if (!take_text(object, "run", &model->run) || !take_text(object, "job", &model->job) ||
         !take_text(object, "mode", &model->mode) ||
-        !take_text(object, "version", &model->version) || !take_command(object, &model->command) ||
-        !take_processes(object, model) || !take_totals(object, &out->totals, &out->lacks_members) ||
-        !take_unkept(object, out) || !is_done(rk_run_fill_texts(model)))
+        !take_text(object, "version", &model->version) || !take_torch_why(object, model) ||
+        !take_command(object, &model->command) || !take_processes(object, model) ||
+        !take_totals(object, &out->totals, &out->lacks_members) || !take_unkept(object, out) ||
+        !is_done(rk_run_fill_texts(model)))
         return false;
     rk_run_sum_processes(model);
     model->counts = out->totals.counts;

@@ -154,6 +154,18 @@ const rk_totals_field rk_totals_fields[] = {
     FIELD("preload_wasted", preload.wasted),
     FIELD("preload_load_ns", preload.load_ns),
     FIELD("preload_wasted_load_ns", preload.wasted_load_ns),
+    LATER_FIELD("torch_starts", torch.starts),
+    LATER_FIELD("torch_restored", torch.restored),
+    LATER_FIELD("torch_restored_bytes", torch.restored_bytes),
+    LATER_FIELD("torch_present", torch.present),
+    LATER_FIELD("torch_not_restored", torch.not_restored),
+    LATER_FIELD("torch_made", torch.made),
+    LATER_FIELD("torch_kept", torch.kept),
+    LATER_FIELD("torch_kept_bytes", torch.kept_bytes),
+    LATER_FIELD("torch_not_kept", torch.not_kept),
+    LATER_FIELD("torch_damaged", torch.damaged),
+    LATER_FIELD("torch_restore_ns", torch.restore_ns),
+    LATER_FIELD("torch_keep_ns", torch.keep_ns),
     FIELD("executions", counts.executions),
     FIELD("host_to_device", counts.host_to_device),
     FIELD("host_to_device_bytes", counts.host_to_device_bytes),
@@ -257,6 +269,7 @@ rk_err *rk_run_totals_of(const rk_run_model *model, rk_run_totals *out_totals) {
     RK_TRY(add_events(out_totals, model));
     out_totals->counts = model->counts;
     out_totals->preload = model->preload;
+    out_totals->torch = model->torch;
     out_totals->runs = 1;
     rk_totals_settle(out_totals);
     return NULL;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "settings/settings.h"
 
 // Returns the home directory, absolute and owned. HOME wins, as in a shell. The account's entry is
 // for services that run without HOME.
@@ -86,6 +87,14 @@ static char *without_end_slashes(const char *path) {
     while (len > 1 && path[len - 1] == '/')
         len--;
     return rk_strndup(path, len);
+}
+
+rk_err *rk_settings_cache(char **out_directory) {
+    rk_autofree char *directory = NULL;
+    RK_TRY(default_directory(&directory));
+    RK_TRY(rk_directory_check_place(directory, true));
+    *out_directory = RK_TAKE(directory);
+    return NULL;
 }
 
 rk_err *rk_directory_resolve(const char *written, char **out_directory) {

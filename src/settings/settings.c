@@ -155,6 +155,16 @@ static rk_err *apply_memory_seconds(rk_settings *settings, const char *label, co
     return rk_value_seconds(label, text, &settings->values.memory_ns);
 }
 
+static rk_err *apply_torch_compile(rk_settings *settings, const char *label, const char *text) {
+    settings->values.torch_sizes = strcmp(text, "pgo") == 0;
+    settings->values.torch_compile = settings->values.torch_sizes;
+    if (settings->values.torch_sizes)
+        return NULL;
+    rk_err *err = rk_value_bool(label, text, &settings->values.torch_compile);
+    rk_err_free(err);
+    return err ? rk_error(RK_INVALID_ARGUMENT, "%s is \"%s\"; use 1, 0 or pgo", label, text) : NULL;
+}
+
 static const struct definition {
     const char *variable;
     const char *name; // in the config file
@@ -186,6 +196,8 @@ static const struct definition {
                                  apply_wait_seconds},
     [RK_SETTING_MEMORY_SECONDS] = {"REKINDLE_MEMORY_SECONDS", "memory_seconds", "60",
                                    apply_memory_seconds},
+    [RK_SETTING_TORCH_COMPILE] = {"REKINDLE_TORCH_COMPILE", "torch_compile", "0",
+                                  apply_torch_compile},
 };
 
 // All values of the settings that take one of a few names.

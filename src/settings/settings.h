@@ -50,6 +50,7 @@ typedef enum rk_setting_id {
     RK_SETTING_WAIT_SECONDS,
     RK_SETTING_MEMORY_SECONDS,
     RK_SETTING_VERIFY,
+    RK_SETTING_TORCH_COMPILE,
     RK_SETTING_COUNT,
 } rk_setting_id;
 
@@ -82,6 +83,8 @@ typedef struct rk_settings_values {
     uint64_t drain_ns;  // how long a process waits at exit until executables are stored
     uint64_t wait_ns;   // how long a request waits for another process or thread that compiles
     uint64_t memory_ns; // between samples of device memory; 0: no samples
+    bool torch_compile; // keep torch.compile's caches
+    bool torch_sizes;   // torch also remembers which sizes are dynamic (TORCH_COMPILE_JOB_ID)
     bool preload;       // prefetch the executables that the job's last runs used
     rk_strict strict;
     rk_warmup warmup;
@@ -119,6 +122,11 @@ RK_NODISCARD rk_err *rk_settings_load_all(rk_settings_check_fn check, rk_setting
 // rk_err_free.
 RK_NODISCARD rk_err *rk_settings_load_for_job(rk_settings_check_fn check,
                                               rk_settings **out_settings, rk_err **out_trouble);
+
+// Returns rekindle's folder in the user's cache: $XDG_CACHE_HOME/rekindle or ~/.cache/rekindle,
+// whatever REKINDLE_DIR says. Does not make it. `*out_directory` is owned: rk_free. Errors:
+// RK_FAILED_PRECONDITION: no home directory found; RK_PERMISSION_DENIED: another user's home.
+RK_NODISCARD rk_err *rk_settings_cache(char **out_directory);
 
 // True if the error means that a value is wrong, false if it means that something cannot be read.
 bool rk_settings_is_wrong(const rk_err *err);

@@ -62,8 +62,10 @@ static void search_cleanup(search *self) {
 static const char *const folders[] = {"usage", "objects", "programs", "quarantine",    "plugins",
                                       "pins",  "leases",  "jobs",     RK_LOADS_FOLDER, "runs"};
 
+// "torch-compile" lies beside the default store (torch/directory.h).
 static bool is_ignored(const search *self, const char *name) {
-    return name[0] == '.' || strcmp(name, "lost+found") == 0 || strcmp(name, "config") == 0 ||
+    return name[0] == '.' || strcmp(name, "lost+found") == 0 ||
+           strcmp(name, "torch-compile") == 0 || strcmp(name, "config") == 0 ||
            (strcmp(name, RK_MARKER_NAME) == 0 &&
             rk_own_may_replace(self->store, RK_MARKER_NAME, MARKER_START));
 }

@@ -21,7 +21,7 @@ MOST_CALLS = 5000
 AT_ONCE = 4
 STEP = 1 if os.environ.get("FAULT_EVERY_CALL") else 3 if os.environ.get("FULL") else 8
 SEED = int(os.environ.get("FAULT_SEED") or random.randrange(1 << 32))
-WHOLE = {"executables": 3, "programs": 3, "manifests": 1}
+WHOLE = {"executables": 3, "programs": 3, "manifests": 1, "packs": 0}
 FOLDERS = ("objects", "programs", "jobs")
 ENVIRONMENT = '[{"kind":"version","name":"plugin.build_id","value":"aaaa"}]'
 

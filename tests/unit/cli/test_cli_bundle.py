@@ -191,7 +191,7 @@ class Export(Case):
         for words, says in {
             ("export",): "needs -o FILE",
             ("export", "-o", "x", "--all", "--job", "j"): "exclude each other",
-            ("export", "-o", "x", "--module", "inductor"): "--module takes pjrt, not 'inductor'",
+            ("export", "-o", "x", "--module", "another"): "not 'another'",
             ("export", "-o", "x", "--force"): "bundle export has no --force",
             ("export", "-o", "x", "--job", "unknown"): "there is no job unknown",
             ("export", "-o", "x", "abcdef"): "no key begins with abcdef",
@@ -316,7 +316,7 @@ class Import(Case):
 
     def test_into_an_empty_store(self):
         said = self.bring()
-        self.assertEqual(said["imported"], {"executables": 3, "programs": 3, "manifests": 1})
+        self.assertEqual(said["imported"], {"executables": 3, "programs": 3, "manifests": 1, "packs": 0})
         self.assertEqual((said["refused"], said["dry_run"]), ([], False))
         self.same("objects")
         self.same("programs")
@@ -345,8 +345,8 @@ class Import(Case):
         first.unlink()
         second.write_bytes(b"damaged")
         said = self.bring()
-        self.assertEqual(said["imported"], {"executables": 2, "programs": 0, "manifests": 0})
-        self.assertEqual(said["present"], {"executables": 1, "programs": 3, "manifests": 1})
+        self.assertEqual(said["imported"], {"executables": 2, "programs": 0, "manifests": 0, "packs": 0})
+        self.assertEqual(said["present"], {"executables": 1, "programs": 3, "manifests": 1, "packs": 0})
         self.assertEqual(digest_of_folder(self.other / "objects"), whole)
         before = digest_of_folder(self.other / "objects")
         self.assertEqual(sum(self.bring()["imported"].values()), 0)
@@ -530,8 +530,10 @@ class Refusals(Case):
         self.refused("--trust", PUBLIC, "--force", says="it is no manifest of this version")
 
     def test_no_such_module(self):
-        self.write(self.sound(), module="inductor")
+        self.write(self.sound(), module="another")
         self.trusting("it has no module pjrt")
+        self.write(self.sound(), module="inductor")
+        self.trusting("its module inductor has no place for an item objects/")
 
     def test_larger_than_the_store_may_be(self):
         self.write(self.sound())

@@ -170,8 +170,46 @@ static void a_store_that_cannot_record_is_not_taken_for_no_plugin(void **state) 
     rk_test_tempdir_remove(directory);
 }
 
+static void expect_torch(const rk_run_torch *torch, const char *expected) {
+    RK_AUTO(rk_buf) out = RK_BUF_INIT(0);
+    rk_summary_add_torch(torch, &out);
+    assert_string_equal(rk_buf_text(&out), expected);
+}
+
+static void torch_compile_says_what_happened(void **state) {
+    (void)state;
+    expect_torch(&(rk_run_torch){.kept = 3, .made = 3},
+                 "no file of torch.compile's caches was in the store, 3 new");
+    expect_torch(&(rk_run_torch){.restored = 1, .present = 2},
+                 "1 file of torch.compile's caches restored, 2 already there, 0 new");
+    expect_torch(&(rk_run_torch){.present = 2},
+                 "2 files of torch.compile's caches already there, 0 new");
+    expect_torch(&(rk_run_torch){.not_restored = 9, .present = 1, .kept = 2, .not_kept = 1},
+                 "0 files of torch.compile's caches restored, 1 already there, 9 not restored, 2 "
+                 "new, 1 not stored");
+    expect_torch(&(rk_run_torch){.restored = 2, .made = 5, .damaged = 1},
+                 "2 files of torch.compile's caches restored, 5 new and not stored, 1 pack "
+                 "damaged");
+}
+
+// A user of torch alone need not know what a plugin is.
+static void torch_compile_hides_missing_plugins(void **state) {
+    (void)state;
+    const rk_run_model model = {.process_count = 1};
+    rk_run_totals totals = {.torch = {.starts = 1, .present = 2}};
+    expect_summary(&model, &totals, "2 files of torch.compile's caches already there, 0 new");
+    static char why[] = "sh is not a Python";
+    const rk_run_model left = {.process_count = 1, .torch_why = why};
+    const rk_run_totals none = {.programs = 0};
+    expect_summary(&left, &none,
+                   "nothing to keep, no client of a PJRT plugin was watched; torch.compile's "
+                   "caches were left alone: sh is not a Python");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(torch_compile_says_what_happened),
+        cmocka_unit_test(torch_compile_hides_missing_plugins),
         cmocka_unit_test(a_warm_run_says_what_it_saved),
         cmocka_unit_test(a_cold_run_says_what_it_cost),
         cmocka_unit_test(a_failed_compilation_compiled_nothing),

@@ -590,6 +590,40 @@ static void readers_beside_a_writer_are_never_behind(void **state) {
     assert_as_journals(*state, "one");
 }
 
+// Two starts of a run share a directory: what they made is not summed, what they stored is.
+static void torch_compile_is_counted_once(void **state) {
+    const rk_journal_start start = fixture_start(*state, "one");
+    const rk_run_torch first = {.restored = 3, .present = 4, .made = 5, .kept = 2, .not_kept = 1};
+    const rk_run_torch second = {.present = 7, .made = 2, .kept = 2, .not_restored = 1};
+    RK_AUTO(rk_run_summary) summary = {0};
+    fixture_ok(rk_run_add_torch(&start, &(rk_run_torch_note){.torch = &first}));
+    fixture_ok(rk_run_add_torch(&start, &(rk_run_torch_note){.torch = &second, .warning = "full"}));
+    keep(*state, "one");
+    load(*state, "one", &summary);
+    assert_true(summary.was_kept);
+    assert_int_equal(summary.totals.torch.starts, 2);
+    assert_int_equal(summary.totals.torch.restored, 3);
+    assert_int_equal(summary.totals.torch.present, 11);
+    assert_int_equal(summary.totals.torch.not_restored, 1);
+    assert_int_equal(summary.totals.torch.made, 5);
+    assert_int_equal(summary.totals.torch.kept, 4);
+    assert_int_equal(summary.totals.torch.not_kept, 1);
+    assert_int_equal(summary.totals.warning_count, 1);
+    assert_null(summary.run.torch_why);
+}
+
+static void why_torch_compile_was_left_alone_is_kept(void **state) {
+    const rk_journal_start start = fixture_start(*state, "one");
+    RK_AUTO(rk_run_summary) summary = {0};
+    fixture_ok(rk_run_add_torch(&start, &(rk_run_torch_note){.why = "sh is not a Python"}));
+    keep(*state, "one");
+    load(*state, "one", &summary);
+    assert_true(summary.was_kept);
+    assert_int_equal(summary.totals.torch.starts, 0);
+    assert_string_equal(summary.run.torch_why, "sh is not a Python");
+    assert_as_journals(*state, "one");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_begin, fixture_end)
     const struct CMUnitTest tests[] = {
@@ -602,6 +636,8 @@ int main(void) {
         TEST(hostile_ones_do_no_harm),
         TEST(a_run_with_very_many_programs_has_none),
         TEST(version_1_is_read),
+        TEST(torch_compile_is_counted_once),
+        TEST(why_torch_compile_was_left_alone_is_kept),
         TEST(every_failing_call_leaves_the_right_figures),
         TEST(short_memory_is_survived),
         TEST(dying_anywhere_leaves_the_right_figures),

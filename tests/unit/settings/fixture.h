@@ -32,6 +32,7 @@ static const char *const fixture_variables[] = {
     "REKINDLE_WAIT_SECONDS",
     "REKINDLE_MEMORY_SECONDS",
     "REKINDLE_VERIFY",
+    "REKINDLE_TORCH_COMPILE",
     "XDG_CACHE_HOME",
 };
 

@@ -23,6 +23,7 @@ static void defaults_are_those_of_the_contract(void **state) {
     assert_int_equal(values->wait_ns, 1800000000000);
     assert_int_equal(values->memory_ns, 60000000000);
     assert_int_equal(values->verify_ppm, 0);
+    assert_false(values->torch_compile);
     static const char *const texts[RK_SETTING_COUNT] = {
         [RK_SETTING_MODE] = "readwrite",
         [RK_SETTING_PLUGIN] = "",
@@ -43,6 +44,7 @@ static void defaults_are_those_of_the_contract(void **state) {
         [RK_SETTING_WAIT_SECONDS] = "1800",
         [RK_SETTING_MEMORY_SECONDS] = "60",
         [RK_SETTING_VERIFY] = "0",
+        [RK_SETTING_TORCH_COMPILE] = "0",
     };
     for (size_t i = 0; i < RK_SETTING_COUNT; i++) {
         rk_setting setting = rk_settings_describe(settings, (rk_setting_id)i);
@@ -96,6 +98,20 @@ static void an_empty_variable_hides_the_config(void **state) {
     AUTO_SETTINGS settings = fixture_load();
     assert_string_equal(rk_settings_get(settings)->name_space, "");
     assert_int_equal(rk_settings_get(settings)->mode, RK_MODE_READWRITE);
+}
+
+static void torch_compile_has_three_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        bool caches, sizes;
+    } values[] = {{"0", false, false}, {"1", true, false}, {"pgo", true, true}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        setenv("REKINDLE_TORCH_COMPILE", values[i].value, 1);
+        AUTO_SETTINGS settings = fixture_load();
+        assert_int_equal(rk_settings_get(settings)->torch_compile, values[i].caches);
+        assert_int_equal(rk_settings_get(settings)->torch_sizes, values[i].sizes);
+    }
 }
 
 static void values_are_copies(void **state) {
@@ -247,6 +263,7 @@ int main(void) {
         TEST(environment_wins_over_config_over_default),
         TEST(an_empty_variable_hides_the_config),
         TEST(key_files_are_absolute),
+        TEST(torch_compile_has_three_values),
         TEST(values_are_copies),
         TEST(config_lines_may_have_blanks_comments_and_carriage_returns),
         TEST(config_may_be_a_link),

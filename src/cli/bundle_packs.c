@@ -1,0 +1,21 @@
+#include "cli/bundle_packs.h"
+
+#include "cli/pack_about.h"
+#include "torch/packs.h"
+
+rk_err *rk_bundle_pack_list(rk_store *store, const rk_bundle *bundle,
+                            const rk_bundle_planned *one) {
+    __attribute__((cleanup(rk_bundle_entry_cleanup))) rk_bundle_entry entry = {0};
+    RK_AUTO(rk_pack_about) about = {0};
+    RK_TRY(rk_bundle_part_peek_entry(bundle, one->item, &one->part, &entry));
+    rk_pack_about_entry(&entry.view, &about);
+    const rk_torch_place place = {
+        .store = store,
+        .job = about.job,
+        .name_space = about.name_space,
+        .run = "imported",
+        .environment = about.key.environment,
+    };
+    const rk_torch_pack pack = {about.key, about.module};
+    return rk_torch_packs_note(&place, &pack, 1);
+}

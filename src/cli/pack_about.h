@@ -1,0 +1,28 @@
+// What an entry of the store says about its pack of torch.compile's caches (torch/packs.h).
+#pragma once
+
+#include "store/store.h"
+#include "torch/module.h"
+
+typedef struct rk_pack_about {
+    bool is_pack;
+    rk_torch_module module;
+    char *job;        // owned
+    char *name_space; // owned
+    uint64_t items;   // number of files
+    uint64_t bytes;   // of the payload
+    rk_key key;
+} rk_pack_about;
+void rk_pack_about_cleanup(rk_pack_about *about);
+
+// Reads what the metadata of an entry says. `out_about` must be zeroed; owned:
+// rk_pack_about_cleanup.
+void rk_pack_about_entry(const rk_entry_view *view, rk_pack_about *out_about);
+
+// As above, for an entry of the store, of which only the start is read. Not a pack if the entry
+// cannot be read.
+RK_NODISCARD rk_err *rk_pack_about_kept(const rk_store *store, const char *hex,
+                                        rk_pack_about *out_about);
+
+// True for a folder in jobs/ that lists packs; it is no job of a user.
+RK_NODISCARD bool rk_pack_is_list(const char *job);
