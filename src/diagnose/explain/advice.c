@@ -149,6 +149,14 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
            "is nothing to fix: each program is compiled once and stored.";
 }
 
+// Returns whether two programs differ only in operations that reshape, transpose or broadcast.
+static bool is_same_but_views(const rk_explained *item) {
+    return item->program && item->nearest && item->program->has_sketch &&
+           item->nearest->has_sketch &&
+           item->program->sketch.structure != item->nearest->sketch.structure &&
+           rk_same_operations(&item->program->sketch, &item->nearest->sketch);
+}
+
 static const char *structure_advice(const rk_explained *item, bool torch) {
     if (rk_explain_is_reordered(item) && item->nearest_of)
         return "The operations are the same, in another order or with other operands, and why is "
@@ -166,10 +174,19 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "nobody changed the source since that run, it may loop over a set: each "
                        "Python process may have another order, and PYTHONHASHSEED=0 in the "
                        "environment of the job keeps it.";
+    if (torch && is_same_but_views(item))
+        return "The two graphs have the same operations but for transposes and reshapes: "
+               "PyTorch/XLA "
+               "records a view of a tensor once or twice. Each graph is compiled once and stored, "
+               "and there is nothing to fix.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
-        return "The source, a setting that it reads, or a value that decides a branch or a loop in "
-               "Python, is another one than in that run. The new program is compiled once and "
-               "stored.";
+        return torch ? "The source, a setting that it reads, a value that decides a branch or a "
+                       "loop in Python, or numbers that are equal, 0 or 1 in one of the two runs "
+                       "only: one of these is another one than in that run. The new program is "
+                       "compiled once and stored."
+                     : "The source, a setting that it reads, or a value that decides a branch or a "
+                       "loop in Python, is another one than in that run. The new program is "
+                       "compiled once and stored.";
     if (torch && rk_explain_moves_slice_first(item))
         return positions_in_torch;
     if (rk_explain_is_of_seed(item) && item->step == 0)

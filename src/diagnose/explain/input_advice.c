@@ -209,8 +209,8 @@ static bool shares_inputs(const rk_explained *item) {
            item->program->sketch.structure == item->nearest->sketch.structure;
 }
 
-// Returns whether one of two graphs has the same operations more often, on the same lines: a loop
-// in Python, or a recurrent layer that PyTorch unrolls.
+// Returns whether one of two graphs has the same operations more often, on the same lines, for the
+// same number of results: a loop in Python, or a recurrent layer that PyTorch unrolls.
 static bool repeats_more(const rk_explained *item) {
     const double more_min = 1.1;
     if (!item->nearest_of || !item->program->has_sketch || !item->nearest->has_sketch)
@@ -218,7 +218,8 @@ static bool repeats_more(const rk_explained *item) {
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     double less = a->op_count < b->op_count ? a->op_count : b->op_count;
     return (double)a->op_count + (double)b->op_count - less >= more_min * less && a->line_count &&
-           rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+           a->result_count == b->result_count && rk_have_same_kinds(a, b) &&
+           !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
 }
 
 // An input is named by what holds it, and by how it is found there: "graph.nodes" and "['mass']",

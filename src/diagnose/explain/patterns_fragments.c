@@ -202,6 +202,22 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
     return NULL;
 }
 
+// Keeps the operations that run in nearly each step, if these are enough for a finding: a line for
+// a log runs in some steps only.
+static void keep_in_each_step(pieces *list, uint64_t steps) {
+    const double share_min = 0.8;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        kept += (double)list->items[i].executions >= share_min * (double)steps;
+    if (kept < EAGER_MIN)
+        return;
+    kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if ((double)list->items[i].executions >= share_min * (double)steps)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
 static size_t count_lines(const pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -252,7 +268,7 @@ static rk_err *take_lines(const pieces *list, line_count **out_lines, size_t *ou
     return NULL;
 }
 
-enum { LINES_NAMED_MAX = 4 };
+enum { LINES_NAMED_MAX = 6 };
 
 static int compare_numbers(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -345,6 +361,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
         list.rounds = steps->processes[process].count;
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
+    keep_in_each_step(&list, steps->processes[process].count);
     if (!is_in_pieces(&list))
         return NULL;
     for (size_t i = 0; i < list.count; i++)

@@ -125,29 +125,33 @@ static void add_values(collection *c, const rk_explained *item, const rk_differe
         c->all[c->count++] = d->after;
 }
 
-// The same input of another program of the function has a size as well, if another input is what
-// its finding is about.
-static void add_size_of_other(collection *c, const rk_explained *first, const rk_explained *item) {
+// Adds the sizes of the input in all programs of the function that the process requested. Other
+// findings may be about them, or they were loaded.
+static void add_sizes_of_requests(const rk_explainer *e, const rk_explained *first, collection *c) {
     const rk_difference *value = rk_value_difference(first);
-    if (!item->program || !item->program->has_sketch ||
-        !rk_is_same_call(&first->program->sketch, &item->program->sketch) ||
-        !rk_explained_share_name(first, item) || !is_family(first->program, item->program))
+    const rk_sketch *own = &first->program->sketch;
+    rk_span name = rk_program_index_bare_name(rk_span_text(own->module));
+    if (first->is_eager || !rk_is_of_input(value))
         return;
-    const char *type = type_of_input(&item->program->sketch, value);
-    if (type)
-        c->all[c->count++] = type;
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_known *known = e->seen[i];
+        if (e->run->compiles[i].process != first->compile->process || !known ||
+            !known->has_sketch || !rk_is_same_call(own, &known->sketch) ||
+            !rk_span_equal(rk_program_index_bare_name(rk_span_text(known->sketch.module)), name) ||
+            !is_family(first->program, known))
+            continue;
+        const char *type = type_of_input(&known->sketch, value);
+        if (type)
+            c->all[c->count++] = type;
+    }
 }
 
+// A number may be a cause of a compilation that another finding is about.
 static rk_err *add_other(collection *c, const rk_explained *first, const rk_explained *item) {
-    const rk_difference *value = rk_value_difference(first);
-    if (item->compile->process != first->compile->process || item->is_eager || first->is_eager)
-        return NULL;
-    if (first->cause == RK_CAUSE_SHAPE) {
-        if (rk_is_of_input(value))
-            add_size_of_other(c, first, item);
-        return NULL;
-    }
-    const rk_difference *other = value_of_other(item, value);
+    const rk_difference *other =
+        item->compile->process == first->compile->process && !item->is_eager && !first->is_eager
+            ? value_of_other(item, rk_value_difference(first))
+            : NULL;
     if (!other)
         return NULL;
     add_values(c, item, other);
@@ -159,21 +163,25 @@ static void add_member(collection *c, const rk_explained *first, const rk_explai
         add_values(c, item, rk_value_at(item, rk_value_difference(first)));
 }
 
-// `are_all`: also the values of compilations that belong to other findings.
-static rk_err *collect(const rk_explanation *x, const rk_members *members, bool are_all,
+// `are_all`: also the values of programs that the finding is not about.
+static rk_err *collect(const rk_explainer *e, const rk_members *members, bool are_all,
                        collection *c) {
+    const rk_explanation *x = e->out;
     const rk_explained *first = members->items[0];
+    bool is_shape = first->cause == RK_CAUSE_SHAPE;
     rk_autofree bool *is_member = rk_calloc(x->count + 1, sizeof *is_member);
-    c->all = rk_calloc(2 * (x->count + members->count) + 1, sizeof *c->all);
+    c->all = rk_calloc(2 * (x->count + members->count) + e->run->compile_count + 1, sizeof *c->all);
     if (!c->all || !is_member)
         return rk_err_no_memory();
+    if (are_all && is_shape)
+        add_sizes_of_requests(e, first, c);
     for (size_t i = 0; i < members->count; i++) {
         is_member[members->items[i] - x->items] = true;
         RK_TRY(rk_members_add(&c->items, members->items[i]));
-        if (!are_all)
+        if (is_shape || !are_all)
             add_member(c, first, members->items[i]);
     }
-    for (size_t i = 0; i < x->count && are_all; i++)
+    for (size_t i = 0; i < x->count && are_all && !is_shape; i++)
         if (is_member[i])
             add_member(c, first, &x->items[i]);
         else
@@ -225,14 +233,14 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     const rk_explained *first = members->items[0];
     const rk_difference *value = rk_value_difference(first);
     __attribute__((cleanup(collection_cleanup))) collection own = {.count = 0}, all = {.count = 0};
-    RK_TRY(collect(e->out, members, false, &own));
+    RK_TRY(collect(e, members, false, &own));
     count_values(&own, &list);
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     size_t axis;
     if (list.count < VALUES_MIN && !(is_shape && rk_values_count_programs(members) > VALUES_MIN))
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
-    RK_TRY(collect(e->out, members, true, &all));
+    RK_TRY(collect(e, members, true, &all));
     if (is_shape && rk_values_are_of_axis(members, &axis))
         RK_TRY(keep_one_of_each_size(&all, axis));
     count_values(&all, &list);

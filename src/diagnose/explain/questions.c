@@ -46,12 +46,16 @@ static bool is_of_other_call(const rk_explained *item) {
            !rk_has_own_line(&item->nearest->sketch, &item->program->sketch);
 }
 
+static bool has_nearest(const rk_explained *item) {
+    return item->nearest_of || item->nearest_run;
+}
+
 // Returns whether two graphs of PyTorch/XLA have operations of the same kinds, on the same lines of
 // the source: two tensors that share their data, another order of the gradients, or a branch within
 // one line. Whether there is a branch is not known.
 static bool is_of_same_lines(const rk_explained *item) {
     bool may_be = item->cause == RK_CAUSE_PARAMETERS || item->cause == RK_CAUSE_STRUCTURE;
-    return rk_explained_is_torch(item) && may_be && !item->accumulates && item->nearest_of &&
+    return rk_explained_is_torch(item) && may_be && !item->accumulates && has_nearest(item) &&
            item->program->has_sketch && item->nearest->has_sketch &&
            item->program->sketch.line_count &&
            rk_have_same_kinds(&item->program->sketch, &item->nearest->sketch) &&
