@@ -157,6 +157,15 @@ static bool is_same_but_views(const rk_explained *item) {
            rk_same_operations(&item->program->sketch, &item->nearest->sketch);
 }
 
+// Returns whether two graphs have operations of the same kinds, on the same lines of the source.
+static bool is_of_same_kinds(const rk_explained *item) {
+    if (!item->program || !item->nearest || !item->program->has_sketch ||
+        !item->nearest->has_sketch || !item->program->sketch.line_count)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    return rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+}
+
 static const char *structure_advice(const rk_explained *item, bool torch) {
     if (rk_explain_is_reordered(item) && item->nearest_of)
         return "The operations are the same, in another order or with other operands, and why is "
@@ -199,6 +208,12 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "numbers is such an integer: a random operation between two steps (a sample, an "
                "augmentation) is computed with the next step. Call torch_xla.sync() after it. If "
                "this is intended, there is nothing to fix: each is compiled once and stored.";
+    if (torch && is_of_same_kinds(item))
+        return "The operations are of the same kinds, on the same lines, but not of the same "
+               "number "
+               "or order. A loop in Python runs for another number of elements, such as the rows "
+               "of a smaller last batch, or a branch within one line decides. Each graph is "
+               "compiled once and stored. If a smaller batch is the reason, drop it or pad it.";
     return torch ? "The two graphs have other operations. If they are two parts of the job, such "
                    "as training and evaluation, there is nothing to fix: each is compiled once and "
                    "stored. If they are meant to be one step, a branch or a number in Python "

@@ -149,6 +149,21 @@ static void add_operations(const rk_explained *item, rk_buf *out) {
     }
 }
 
+// Appends the number of operations that each graph adds: "about 596", or "31 to 596".
+static void add_counts(const rk_members *members, rk_buf *out) {
+    const double like = 1.5;
+    uint32_t least = UINT32_MAX, most = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        uint32_t count = count_added(members->items[i]);
+        least = count < least ? count : least;
+        most = count > most ? count : most;
+    }
+    if (most > like * least)
+        rk_buf_add_format(out, "%" PRIu32 " to %" PRIu32, least, most);
+    else
+        rk_buf_add_format(out, "about %" PRIu32, most);
+}
+
 // All functions without a name have one name (<lambda>): there the line counts.
 static bool is_in_function(const rk_source *line, const rk_stack_frame *frame) {
     if (!frame->function || !rk_span_is(line->file, frame->file) ||
@@ -219,7 +234,7 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
     if (adds_few)
         add_operations(first, &text.summary);
     else
-        rk_buf_add_format(&text.summary, "about %" PRIu32, count_added(first));
+        add_counts(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice,
                     "Each iteration of a loop adds operations to a value, such as a sum or the "

@@ -360,11 +360,21 @@ static bool is_in_more_programs(const rk_explained *first, const rk_values *list
     return !rk_explain_is_array(first) && list->programs > list->count;
 }
 
+// Returns whether the values are positions in tensors of PyTorch/XLA. A line may have several
+// slices, so the values may be those of several positions, and others may be unknown.
+static bool are_positions(const rk_explained *first) {
+    return rk_explained_is_torch(first) && rk_explain_moves_slice_first(first) &&
+           rk_value_difference(first)->line;
+}
+
 // Appends "a number in jit_step took 12 values in 23 programs: ".
 static void add_number(const rk_explained *first, const rk_values *list, rk_buf *out) {
     bool is_array = rk_explain_is_array(first);
-    rk_buf_add_format(out, "%s in %s took %zu values", is_array ? "an array" : "a number",
-                      rk_explained_name(first), list->count);
+    if (are_positions(first))
+        rk_buf_add_format(out, "positions on this line took at least %zu values", list->count);
+    else
+        rk_buf_add_format(out, "%s in %s took %zu values", is_array ? "an array" : "a number",
+                          rk_explained_name(first), list->count);
     if (is_in_more_programs(first, list))
         rk_buf_add_format(out, " in %zu programs", list->programs);
     rk_buf_add_text(out, is_array ? "" : ": ");
