@@ -313,16 +313,17 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
                         "become one program: pad to one size and mask the padding.");
         return;
     }
-    rk_buf_add_format(
-        &text->advice, "Put what %s calculate%s into %s, so that %s one program%s.", what,
-        in == SAME_LINE ? "s" : "",
-        is_script && in == SAME_FUNCTION ? "functions, and jit those" : "a function, and jit that",
-        is_script && in == SAME_FUNCTION ? "each is" : "it is",
-        calls_library(group, count) ? ", if the library that is called allows it"
-        : has_product(group, count) ? ""
-                                    : ". Exception: a result whose size depends on values "
-                                      "(x[mask], jnp.where(mask)) cannot be jitted, and NumPy can "
-                                      "calculate it (jax.device_get)");
+    rk_buf_add_format(&text->advice, "Put what %s calculate%s into %s, so that %s one program%s.",
+                      what, in == SAME_LINE ? "s" : "",
+                      is_script && in == SAME_FUNCTION ? "functions, and jit those"
+                                                       : "a function, and jit that",
+                      is_script && in == SAME_FUNCTION ? "each is" : "it is",
+                      calls_library(group, count) ? ", if the library that is called allows it"
+                      : in == SAME_LINE && has_product(group, count)
+                          ? ""
+                          : ". Exception: a result whose size depends on values "
+                            "(x[mask], jnp.where(mask)) cannot be jitted, and NumPy can "
+                            "calculate it (jax.device_get)");
 }
 
 static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
