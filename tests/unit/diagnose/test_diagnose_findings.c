@@ -846,7 +846,7 @@ static void operations_of_later_steps_are_no_fragments(void **state) {
 
 // The operations of a data loader, before the program of the step: all of them run before it is
 // requested. `in_start`: how many executions precede that request; `programs`: in each step.
-static void ask_for_a_loader(fixture *f, uint64_t in_start, uint64_t programs) {
+static void prepare_loader(fixture *f, uint64_t in_start, uint64_t programs) {
     for (unsigned i = 1; i <= 4; i++) {
         run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
         (void)run_fixture_ask(&f->run, "eager", i);
@@ -857,6 +857,10 @@ static void ask_for_a_loader(fixture *f, uint64_t in_start, uint64_t programs) {
     execute(f, 100, 100);
     f->run.compiles[6].executions = in_start;
     steps.steps.programs = programs;
+}
+
+static void ask_for_a_loader(fixture *f, uint64_t in_start, uint64_t programs) {
+    prepare_loader(f, in_start, programs);
     explain(f);
 }
 
@@ -878,6 +882,16 @@ static void a_step_may_have_more_fragments_than_those_found(void **state) {
     assert_non_null(pattern);
     expect_in(pattern->summary, "11 small programs outside of any jitted function are executed in "
                                 "every step, on lines 6, 7 and others");
+}
+
+// A line for a log runs in some steps only.
+static void an_operation_of_some_steps_is_no_part_of_each(void **state) {
+    prepare_loader(*state, 6, 7);
+    executed[0].executions = 60; // in 100 steps
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 5);
 }
 
 // They may all have run before the first step.
@@ -1834,6 +1848,7 @@ int main(void) {
         TEST(operations_of_later_steps_are_no_fragments),
         TEST(operations_of_a_data_loader_are_fragments),
         TEST(a_step_may_have_more_fragments_than_those_found),
+        TEST(an_operation_of_some_steps_is_no_part_of_each),
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(operations_of_a_long_start_may_be_fragments),
         TEST(without_steps_operations_are_no_fragments),
