@@ -10,6 +10,7 @@ typedef struct rk_graph {
     const rk_explained *item; // its compilation in this process; NULL: it was loaded
     uint64_t executions;
     const rk_run_compile *request; // the first one in this process; NULL: unknown
+    uint64_t step;                 // of that request; RK_NO_STEP: unknown
     size_t group;                  // index of one of its versions
 } rk_graph;
 
@@ -27,7 +28,8 @@ RK_HIDDEN void rk_graphs_cleanup(rk_graphs *list);
 // Returns how often the versions of a graph were executed. `group`: see rk_graph.
 RK_HIDDEN uint64_t rk_graphs_executions(const rk_graphs *list, size_t group);
 
-// Returns whether versions of graph `at` are executed in three quarters of the steps.
+// Returns whether versions of graph `at` are executed in three quarters of the steps. The first one
+// must be requested early enough: an evaluation after a few steps may execute a graph as often.
 RK_HIDDEN bool rk_graphs_recur(const rk_graphs *list, size_t at);
 
 // Where a step is cut.

@@ -28,13 +28,15 @@ static void describe(const rk_members *members, const rk_explained *worst, rk_pa
     if (members->count > 1)
         rk_buf_add_format(&text->summary, "; these blocks were found in %zu more program%s",
                           members->count - 1, members->count == 2 ? "" : "s");
-    rk_buf_add_format(&text->summary,
-                      ") repeats the same block of %u operations %u times, one after the other. "
-                      "The repetitions are %.0f %% of the program's operations; they are equal "
-                      "layers, or the iterations of an unrolled loop. Each repetition is compiled. "
-                      "The seconds shown are a part of the compile times of these programs. "
-                      "Other findings may count them, too",
-                      blocks->op_count, blocks->count, 100 * blocks->share);
+    rk_buf_add_format(
+        &text->summary,
+        ") repeats the same block of %u operations %u times, one after the other. "
+        "With other operations of the same loop, such as those of its gradient, "
+        "the repetitions are about %.0f %% of the program's operations. They are "
+        "equal layers, or the iterations of an unrolled loop. Each repetition is compiled. "
+        "The seconds shown are a part of the compile times of these programs. "
+        "Other findings may count them, too",
+        blocks->op_count, blocks->count, 100 * blocks->share);
     if (blocks->custom_kernel)
         rk_buf_add_text(&text->advice,
                         "The blocks contain custom kernels, which not every scan allows. ");

@@ -388,7 +388,7 @@ rk_err *rk_find_fragments(rk_explainer *e) {
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
     for (size_t p = 0; p < e->run->process_count && !found; p++) {
-        RK_TRY(rk_find_graph_fragments(e, p, &steps.processes[p], &found));
+        RK_TRY(rk_find_graph_fragments(e, p, &steps, &found));
         if (!found)
             RK_TRY(look_at(e, p, &steps, &found));
     }

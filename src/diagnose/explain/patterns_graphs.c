@@ -40,7 +40,8 @@ static const rk_run_compile *first_request(const rk_run_model *run, size_t proce
 }
 
 // Collects the executed graphs of the process, with their last counts.
-static rk_err *collect(const rk_explainer *e, size_t process, rk_graphs *out_graphs) {
+static rk_err *collect(const rk_explainer *e, size_t process, const rk_steps *steps,
+                       rk_graphs *out_graphs) {
     const rk_run_model *run = e->run;
     out_graphs->items = rk_calloc(run->executed_count + 1, sizeof *out_graphs->items);
     if (!out_graphs->items)
@@ -54,11 +55,13 @@ static rk_err *collect(const rk_explainer *e, size_t process, rk_graphs *out_gra
             continue;
         while (at < out_graphs->count && out_graphs->items[at].known != known)
             at++;
+        const rk_run_compile *request = first_request(run, process, executed->key);
         out_graphs->items[at] = (rk_graph){
             .known = known,
             .item = compilation_of(e, process, executed->key),
             .executions = executed->executions,
-            .request = first_request(run, process, executed->key),
+            .request = request,
+            .step = request ? rk_steps_of_compile(steps, request) : RK_NO_STEP,
             .group = at,
         };
         out_graphs->count += at == out_graphs->count;
@@ -316,21 +319,21 @@ static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *me
     return NULL;
 }
 
-rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_process_steps *steps,
+rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_steps *steps,
                                 bool *out_found) {
     RK_AUTO(rk_graphs) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_AUTO(rk_cut_place) place = {.file = NULL};
-    RK_TRY(collect(e, process, &list));
+    RK_TRY(collect(e, process, steps, &list));
     if (!list.count)
         return NULL;
     join_versions(&list, false);
     join_uncompared(&list);
-    RK_TRY(count_steps(steps, &list));
+    RK_TRY(count_steps(&steps->processes[process], &list));
     if (list.steps < STEPS_MIN)
         return NULL;
-    RK_TRY(sum_up(&list, steps));
+    RK_TRY(sum_up(&list, &steps->processes[process]));
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_parts(e, &list, &members));

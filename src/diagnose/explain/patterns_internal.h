@@ -15,8 +15,7 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_rank_divergence(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_fragments(rk_explainer *e);
 // The same for the graphs of PyTorch/XLA in one process.
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process,
-                                                       const rk_process_steps *steps,
-                                                       bool *out_found);
+                                                       const rk_steps *steps, bool *out_found);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_growing_graphs(rk_explainer *e);  // fragments
