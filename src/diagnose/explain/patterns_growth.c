@@ -240,7 +240,8 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
                     "Each iteration of a loop adds operations to a value, such as a sum or the "
                     "state of the random numbers, but does not execute them. They wait until a "
                     "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
-                    "are a part of that graph. Call torch_xla.sync() in each iteration.");
+                    "are a part of that graph. Call torch_xla.sync() in each iteration. (What is "
+                    "drawn at random may then be something else.)");
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text, file,
                           line));
     e->out->patterns[e->out->pattern_count - 1].grows = true;

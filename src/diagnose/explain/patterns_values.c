@@ -109,11 +109,14 @@ static const rk_difference *value_of_other(const rk_explained *item, const rk_di
 typedef struct collection {
     const char **all; // owned; borrowed texts
     size_t count;
-    rk_members items; // the compilations that have the values
+    rk_members items;           // the compilations that have the values
+    const rk_known **requested; // owned; programs of requests that have them, too
+    size_t requested_count;
 } collection;
 
 static void collection_cleanup(collection *c) {
     rk_free(c->all);
+    rk_free(c->requested);
     rk_members_cleanup(&c->items);
 }
 
@@ -141,8 +144,10 @@ static void add_sizes_of_requests(const rk_explainer *e, const rk_explained *fir
             !is_family(first->program, known))
             continue;
         const char *type = type_of_input(&known->sketch, value);
-        if (type)
-            c->all[c->count++] = type;
+        if (!type)
+            continue;
+        c->all[c->count++] = type;
+        c->requested[c->requested_count++] = known;
     }
 }
 
@@ -171,7 +176,8 @@ static rk_err *collect(const rk_explainer *e, const rk_members *members, bool ar
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     rk_autofree bool *is_member = rk_calloc(x->count + 1, sizeof *is_member);
     c->all = rk_calloc(2 * (x->count + members->count) + e->run->compile_count + 1, sizeof *c->all);
-    if (!c->all || !is_member)
+    c->requested = rk_calloc(e->run->compile_count + 1, sizeof *c->requested);
+    if (!c->all || !is_member || !c->requested)
         return rk_err_no_memory();
     if (are_all && is_shape)
         add_sizes_of_requests(e, first, c);
@@ -189,6 +195,22 @@ static rk_err *collect(const rk_explainer *e, const rk_members *members, bool ar
     return NULL;
 }
 
+static int by_address(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t) * (const rk_known *const *)a,
+              y = (uintptr_t) * (const rk_known *const *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t count_programs(collection *c) {
+    size_t count = 0;
+    if (!c->requested_count)
+        return rk_values_count_programs(&c->items);
+    qsort(c->requested, c->requested_count, sizeof *c->requested, by_address);
+    for (size_t i = 0; i < c->requested_count; i++)
+        count += !i || c->requested[i] != c->requested[i - 1];
+    return count;
+}
+
 static void count_values(collection *c, rk_values *out_values) {
     *out_values = (rk_values){.count = 0};
     for (size_t i = 0; i < c->count; i++)
@@ -197,7 +219,7 @@ static void count_values(collection *c, rk_values *out_values) {
         qsort(c->all, c->count, sizeof *c->all, by_text);
     for (size_t i = 0; i < c->count; i++)
         out_values->count += i == 0 || strcmp(c->all[i - 1], c->all[i]) != 0;
-    out_values->programs = rk_values_count_programs(&c->items);
+    out_values->programs = count_programs(c);
 }
 
 static int by_size(const void *a, const void *b) {

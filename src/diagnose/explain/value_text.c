@@ -402,6 +402,9 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
                           rk_explained_name(first), list->count, sizes ? "sizes" : "shapes");
     if (is_shape && sizes)
         rk_buf_add_format(&text->summary, " along axis %zu", axis);
+    // Graphs have no names, so other graphs of the step may have this input under another number.
+    if (is_shape && rk_explained_is_torch(first))
+        rk_buf_add_format(&text->summary, " in %zu programs", list->programs);
     if (is_shape)
         rk_buf_add_text(&text->summary, ": ");
     else if (!is_repeated)
@@ -409,7 +412,8 @@ rk_err *rk_values_describe(const rk_members *members, const rk_values *list,
     if (!rk_explain_is_array(first) && !is_repeated)
         write_values(list, sizes, axis, &text->summary);
     if (!is_repeated)
-        rk_buf_add_text(&text->summary, !is_shape && is_in_more_programs(first, list)
+        rk_buf_add_text(&text->summary, (!is_shape || rk_explained_is_torch(first)) &&
+                                                is_in_more_programs(first, list)
                                             ? "; these programs differ in more than this"
                                             : "; each has a program of its own");
     if (is_shape && adds_other_inputs(members, &text->summary))

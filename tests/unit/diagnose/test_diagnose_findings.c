@@ -1089,7 +1089,7 @@ static void positions_follow_from_the_length_of_a_sequence(void **state) {
     }
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
-    expect_in(pattern->summary, "took 4 sizes along axis 1: 5, 7, 6, 9; each");
+    expect_in(pattern->summary, "took 4 sizes along axis 1 in 4 programs: 5, 7, 6, 9; each");
 }
 
 // A loss and an accuracy.
