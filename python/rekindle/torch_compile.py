@@ -11,23 +11,13 @@ if its maker's key is in `trust`. Under `rekindle run` neither is needed: it res
 Needs the command `rekindle`. Errors are RuntimeError, with what the command said.
 """
 
-import json
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from rekindle import _command
+
 __all__ = ["load", "save"]
-
-
-def _command():
-    beside = Path(__file__).resolve().parents[2] / "build/release/bin/rekindle"
-    found = shutil.which("rekindle") or (str(beside) if beside.is_file() else None)
-    if not found:
-        raise RuntimeError("there is no command rekindle: put it into PATH")
-    return found
 
 
 def _directory():
@@ -38,14 +28,9 @@ def _directory():
 
 def _ask(folder, *arguments):
     """What `rekindle bundle ARGUMENTS --json` says, with a store of its own in `folder`."""
-    unwanted = ("LD_PRELOAD", "REKINDLE_DIR", "REKINDLE_MODE", "REKINDLE_NAMESPACE", "REKINDLE_MAX_SIZE")
-    env = {name: value for name, value in os.environ.items() if name not in unwanted}
-    env["REKINDLE_DIR"] = str(Path(folder) / "store")
-    command = [_command(), "bundle", *map(str, arguments), "--python", sys.executable, "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip() or f"{command} ended with status {done.returncode}")
-    return json.loads(done.stdout)
+    unwanted = ("REKINDLE_MODE", "REKINDLE_NAMESPACE", "REKINDLE_MAX_SIZE")
+    store = {"REKINDLE_DIR": str(Path(folder) / "store")}
+    return _command.ask("bundle", *arguments, "--python", sys.executable, without=unwanted, env=store)
 
 
 def save():

@@ -1,10 +1,11 @@
 """`rekindle bundle`: what one machine compiled starts another one warm, under another home, path and job."""
 
 import json
+import os
 from pathlib import Path
 
+import harness
 import pytest
-
 from harness import assert_cold, assert_warm
 from machines import carry, two
 
@@ -78,3 +79,30 @@ def test_another_build_of_the_plugin(machines, tmp_path):
     assert "nothing in it can be used on this machine: plugin." in refused.stderr
     assert refused.stderr.count("blocks") == 1
     assert sorted(second.store.entries()) == before
+
+
+def as_user(monkeypatch, machine):
+    for name, value in (("REKINDLE_DIR", machine.store.directory), ("HOME", machine.home), ("XDG_CONFIG_HOME", "")):
+        monkeypatch.setenv(name, str(value))
+
+
+def test_from_python(machines, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "python"))
+    monkeypatch.setenv("PATH", f"{harness.BUILD / 'bin'}:{os.environ['PATH']}")
+    from rekindle import bundle
+
+    first, second = machines
+    cold, stats = first.start("kinds.py")
+    as_user(monkeypatch, first)
+    artifacts, info = bundle.save()
+    as_user(monkeypatch, second)
+    with pytest.raises(RuntimeError, match="--trust"):
+        bundle.load(artifacts)
+    assert second.store.entries() == []
+    imported = bundle.load(artifacts, trust=[info["public_key"]])
+    assert imported["imported"]["executables"] == stats["programs"] > 0
+    warm, there = second.start("kinds.py")
+    assert_warm(there)
+    assert warm.json() == cold.json()
+    with pytest.raises(RuntimeError, match="no run|not found|nothing"):
+        bundle.save(run="20010101T000000Z-nobody-1")
