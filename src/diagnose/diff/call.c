@@ -92,16 +92,14 @@ static uint32_t caller_of(const stack *frames, rk_span function) {
     return RK_NO_ID;
 }
 
-// Keeps the frames that the other stack has, too, from the outermost one on. Equal locations are
-// one node of the model.
+// Keeps the locations that the other stack has, too, from the outermost one on; not the functions.
+// Equal locations are one node of the model.
 static void keep_shared(stack *kept, const stack *other) {
-    uint32_t from = 0, same = 0;
+    uint32_t same = 0;
     while (same < kept->count && same < other->count &&
            kept->locations[kept->count - 1 - same] == other->locations[other->count - 1 - same])
         same++;
-    from = kept->count - same;
-    memmove(kept->locations, kept->locations + from, same * sizeof *kept->locations);
-    memmove(kept->functions, kept->functions + from, same * sizeof *kept->functions);
+    memmove(kept->locations, kept->locations + kept->count - same, same * sizeof *kept->locations);
     kept->count = same;
 }
 

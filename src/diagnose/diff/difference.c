@@ -76,9 +76,12 @@ bool rk_same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+bool rk_is_slice(rk_span op) {
+    return rk_span_is(op, "hlo.slice") || rk_span_is(op, "stablehlo.slice");
+}
+
 bool rk_is_of_slice(const rk_difference *d) {
-    return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op &&
-           (strcmp(d->op, "hlo.slice") == 0 || strcmp(d->op, "stablehlo.slice") == 0);
+    return d->kind == RK_DIFFERENCE_ATTRIBUTE && d->op && rk_is_slice(rk_span_text(d->op));
 }
 
 static void free_text(rk_difference *difference) {

@@ -81,6 +81,9 @@ bool rk_is_input_of_one_side(const rk_difference *difference);
 // Returns whether the difference is an input that is a constant of zeros in the earlier program.
 bool rk_was_zero(const rk_difference *difference);
 
+// Returns whether an operation cuts a value (slice), in HLO or StableHLO.
+bool rk_is_slice(rk_span op);
+
 // Returns whether an attribute of a slice differs, such as its start.
 bool rk_is_of_slice(const rk_difference *difference);
 

@@ -398,16 +398,12 @@ static rk_err *compare_operands(rk_differ *d, const pair *p, bool *out_types_dif
     return add_type(d, &subject, literal_kind, false, type_of(d->a, x), type_of(d->b, y));
 }
 
-static bool is_slice(rk_span op) {
-    return rk_span_is(op, "hlo.slice") || rk_span_is(op, "stablehlo.slice");
-}
-
 // Returns whether the two operations cut a value of one type from one input, on one line. Then the
 // position does not follow from other inputs.
 static bool cuts_same_input(const rk_differ *d, const pair *p) {
     const rk_model *m = d->a->model, *n = d->b->model;
     if (!p->same_place || !p->subject.place.file.len || !p->a->operand_count ||
-        !p->b->operand_count || !is_slice(p->subject.op))
+        !p->b->operand_count || !rk_is_slice(p->subject.op))
         return false;
     uint32_t x = m->operands.items[p->a->first_operand], y = n->operands.items[p->b->first_operand];
     uint32_t input = d->a->parameter[x];

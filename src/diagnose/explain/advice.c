@@ -162,8 +162,7 @@ static bool is_of_same_kinds(const rk_explained *item) {
     if (!item->program || !item->nearest || !item->program->has_sketch ||
         !item->nearest->has_sketch || !item->program->sketch.line_count)
         return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    return rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+    return rk_have_same_kinds_and_lines(&item->nearest->sketch, &item->program->sketch);
 }
 
 static const char *structure_advice(const rk_explained *item, bool torch) {
@@ -185,8 +184,8 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "environment of the job keeps it.";
     if (torch && is_same_but_views(item))
         return "The two graphs have the same operations but for transposes and reshapes: "
-               "PyTorch/XLA "
-               "records a view of a tensor once or twice. Each graph is compiled once and stored, "
+               "PyTorch/XLA records a view of a tensor once or twice. Each graph is compiled once "
+               "and stored, "
                "and there is nothing to fix.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return torch ? "The source, a setting that it reads, a value that decides a branch or a "
@@ -210,8 +209,8 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "this is intended, there is nothing to fix: each is compiled once and stored.";
     if (torch && is_of_same_kinds(item))
         return "The operations are of the same kinds, on the same lines, but not of the same "
-               "number "
-               "or order. A loop in Python runs for another number of elements, such as the rows "
+               "number or order. A loop in Python runs for another number of elements, such as the "
+               "rows "
                "of a smaller last batch, or a branch within one line decides. Each graph is "
                "compiled once and stored. If a smaller batch is the reason, drop it or pad it.";
     return torch ? "The two graphs have other operations. If they are two parts of the job, such "

@@ -218,8 +218,7 @@ static bool repeats_more(const rk_explained *item) {
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     double less = a->op_count < b->op_count ? a->op_count : b->op_count;
     return (double)a->op_count + (double)b->op_count - less >= more_min * less && a->line_count &&
-           a->result_count == b->result_count && rk_have_same_kinds(a, b) &&
-           !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+           a->result_count == b->result_count && rk_have_same_kinds_and_lines(a, b);
 }
 
 // An input is named by what holds it, and by how it is found there: "graph.nodes" and "['mass']",

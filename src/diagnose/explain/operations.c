@@ -185,6 +185,10 @@ bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b) {
     return has_all_kinds_of(a, b) && has_all_kinds_of(b, a);
 }
 
+bool rk_have_same_kinds_and_lines(const rk_sketch *a, const rk_sketch *b) {
+    return rk_have_same_kinds(a, b) && !rk_has_own_line(a, b) && !rk_has_own_line(b, a);
+}
+
 uint32_t rk_operations_apart(const rk_sketch *a, const rk_sketch *b) {
     return a->op_count > b->op_count ? a->op_count - b->op_count : b->op_count - a->op_count;
 }

@@ -42,6 +42,10 @@ RK_HIDDEN bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b);
 // results does not count, and neither do concatenations of PyTorch/XLA.
 RK_HIDDEN bool rk_have_same_kinds(const rk_sketch *a, const rk_sketch *b);
 
+// Returns whether two programs have the same kinds of operations, and neither has a line of the
+// user, below its call, that the other one lacks.
+RK_HIDDEN bool rk_have_same_kinds_and_lines(const rk_sketch *a, const rk_sketch *b);
+
 // Returns how many operations more one program has than the other.
 RK_HIDDEN uint32_t rk_operations_apart(const rk_sketch *a, const rk_sketch *b);
 

@@ -58,9 +58,7 @@ static bool is_of_same_lines(const rk_explained *item) {
     return rk_explained_is_torch(item) && may_be && !item->accumulates && has_nearest(item) &&
            item->program->has_sketch && item->nearest->has_sketch &&
            item->program->sketch.line_count &&
-           rk_have_same_kinds(&item->program->sketch, &item->nearest->sketch) &&
-           !rk_has_own_line(&item->program->sketch, &item->nearest->sketch) &&
-           !rk_has_own_line(&item->nearest->sketch, &item->program->sketch);
+           rk_have_same_kinds_and_lines(&item->program->sketch, &item->nearest->sketch);
 }
 
 // Returns whether the reason for a difference is known, and is no branch: a part of a step, values

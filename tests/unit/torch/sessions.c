@@ -106,3 +106,29 @@ unsigned scene_packs(const scene *s) {
     rk_expect_ok(rk_store_each(s->opened, RK_ENTRY_EXECUTABLE, count, &found));
     return found;
 }
+
+int scene_set_up(void **state) {
+    static scene s;
+    s = (scene){0};
+    scene_begin(&s);
+    *state = &s;
+    return 0;
+}
+
+int scene_tear_down(void **state) {
+    scene_end(*state);
+    return 0;
+}
+
+void scene_first(scene *s) {
+    RK_AUTO(rk_torch_session) one = {0};
+    scene_start(s, &one);
+    assert_int_equal(one.counts.restored, 0);
+    scene_put(&one, "fxgraph/ab/fab/0123", "graph");
+    scene_put(&one, "q5/kernel.py", "code");
+    scene_put(&one, "dynamo/code_state_train.pkl", "sizes");
+    scene_put(&one, "locks/kernel.lock", "");
+    scene_stop(&one);
+    assert_int_equal(one.counts.kept, 3);
+    assert_int_equal(one.counts.not_kept, 0);
+}

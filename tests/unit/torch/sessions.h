@@ -18,6 +18,13 @@ typedef struct scene {
 void scene_begin(scene *s); // `s` must be zeroed
 void scene_end(scene *s);
 
+// The same for cmocka: `*state` is the scene.
+int scene_set_up(void **state);
+int scene_tear_down(void **state);
+
+// A first start that makes three files.
+void scene_first(scene *s);
+
 // The next start is on another machine with the same environment: its directory is empty.
 void scene_move(scene *s);
 

@@ -7,19 +7,6 @@
 #include "store/fsck.h"
 #include "support/faults.h"
 
-static int set_up(void **state) {
-    static scene s;
-    s = (scene){0};
-    scene_begin(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene_end(*state);
-    return 0;
-}
-
 static void first(scene *s) {
     RK_AUTO(rk_torch_session) one = {0};
     scene_start(s, &one);
@@ -118,7 +105,7 @@ static void keeping_survives_a_kill(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -10,19 +10,6 @@
 #include "base/macros.h"
 #include "store/pins.h"
 
-static int set_up(void **state) {
-    static scene s;
-    s = (scene){0};
-    scene_begin(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene_end(*state);
-    return 0;
-}
-
 // A start that adds one file of `bytes` bytes.
 static void add(scene *s, unsigned number, size_t bytes) {
     char name[64];
@@ -189,7 +176,7 @@ static void foreign_names_are_refused(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

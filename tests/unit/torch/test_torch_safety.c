@@ -12,33 +12,6 @@
 #include "base/fs.h"
 #include "support/tempdir.h"
 
-static int set_up(void **state) {
-    static scene s;
-    s = (scene){0};
-    scene_begin(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene_end(*state);
-    return 0;
-}
-
-// A first start that made three files.
-static void first(scene *s) {
-    RK_AUTO(rk_torch_session) one = {0};
-    scene_start(s, &one);
-    assert_int_equal(one.counts.restored, 0);
-    scene_put(&one, "fxgraph/ab/fab/0123", "graph");
-    scene_put(&one, "q5/kernel.py", "code");
-    scene_put(&one, "dynamo/code_state_train.pkl", "sizes");
-    scene_put(&one, "locks/kernel.lock", "");
-    scene_stop(&one);
-    assert_int_equal(one.counts.kept, 3);
-    assert_int_equal(one.counts.not_kept, 0);
-}
-
 static int small_disk(const char *path, struct statvfs *out) {
     (void)path;
     *out = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096, .f_blocks = 100, .f_bavail = 27};
@@ -51,7 +24,7 @@ static void a_restore_leaves_a_quarter_of_the_disk(void **state) {
     RK_AUTO(rk_torch_session) two = {0};
     rk_sys_table table = rk_sys_libc;
     rk_err *trouble = NULL;
-    first(s);
+    scene_first(s);
     scene_move(s);
     table.statvfs_fn = small_disk;
     rk_sys_replace(&table);
@@ -85,7 +58,7 @@ static void a_full_disk_stops_a_restore(void **state) {
     RK_AUTO(rk_torch_session) two = {0};
     rk_sys_table table = rk_sys_libc;
     rk_err *trouble = NULL;
-    first(s);
+    scene_first(s);
     scene_move(s);
     s->cannot_keep = true; // the store's own notes go on the same disk
     table.write_fn = full_write;
@@ -105,7 +78,7 @@ static void a_full_disk_stops_a_restore(void **state) {
 static void no_directory_on_a_full_disk(void **state) {
     scene *s = *state;
     rk_sys_table table = rk_sys_libc;
-    first(s);
+    scene_first(s);
     s->cannot_keep = true;
     table.write_fn = full_write;
     for (unsigned i = 0; i < 2; i++) {
@@ -198,7 +171,7 @@ static void links_are_not_needed(void **state) {
     scene *s = *state;
     RK_AUTO(rk_torch_session) two = {0};
     rk_sys_table table = rk_sys_libc;
-    first(s);
+    scene_first(s);
     scene_move(s);
     s->cannot_keep = true;
     table.linkat_fn = no_links;
@@ -268,7 +241,7 @@ static void strange_files_are_ignored(void **state) {
     assert_int_equal(one.counts.kept, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -11,37 +11,10 @@
 #include "base/fs.h"
 #include "support/tempdir.h"
 
-static int set_up(void **state) {
-    static scene s;
-    s = (scene){0};
-    scene_begin(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    scene_end(*state);
-    return 0;
-}
-
-// A first start that made three files.
-static void first(scene *s) {
-    RK_AUTO(rk_torch_session) one = {0};
-    scene_start(s, &one);
-    assert_int_equal(one.counts.restored, 0);
-    scene_put(&one, "fxgraph/ab/fab/0123", "graph");
-    scene_put(&one, "q5/kernel.py", "code");
-    scene_put(&one, "dynamo/code_state_train.pkl", "sizes");
-    scene_put(&one, "locks/kernel.lock", "");
-    scene_stop(&one);
-    assert_int_equal(one.counts.kept, 3);
-    assert_int_equal(one.counts.not_kept, 0);
-}
-
 static void files_are_restored(void **state) {
     scene *s = *state;
     RK_AUTO(rk_torch_session) two = {0};
-    first(s);
+    scene_first(s);
     scene_move(s);
     scene_start(s, &two);
     assert_int_equal(two.counts.restored, 3);
@@ -59,7 +32,7 @@ static void files_are_restored(void **state) {
 // The directory stays: no end and no start removes a file of the job.
 static void the_directory_stays(void **state) {
     scene *s = *state;
-    first(s);
+    scene_first(s);
     {
         RK_AUTO(rk_torch_session) two = {0};
         scene_start(s, &two);
@@ -114,7 +87,7 @@ static void times_and_permissions_are_kept(void **state) {
 
 static void a_changed_file_replaces_the_old_one(void **state) {
     scene *s = *state;
-    first(s);
+    scene_first(s);
     for (int i = 0; i < 3; i++) {
         RK_AUTO(rk_torch_session) next = {0};
         char text[32];
@@ -135,7 +108,7 @@ static void a_changed_file_replaces_the_old_one(void **state) {
 static void a_touched_file_is_not_new(void **state) {
     scene *s = *state;
     RK_AUTO(rk_torch_session) two = {0};
-    first(s);
+    scene_first(s);
     scene_start(s, &two);
     scene_age(&two, "q5/kernel.py", 5);
     scene_stop(&two);
@@ -144,7 +117,7 @@ static void a_touched_file_is_not_new(void **state) {
 
 static void other_machines_and_jobs_are_apart(void **state) {
     scene *s = *state;
-    first(s);
+    scene_first(s);
     char *path = NULL;
     for (unsigned i = 0; i < 3; i++) {
         RK_AUTO(rk_torch_session) one = {0};
@@ -229,7 +202,7 @@ static void refresh(scene *s, rk_torch_end how) {
 
 static void refresh_begins_empty_and_replaces(void **state) {
     scene *s = *state;
-    first(s);
+    scene_first(s);
     refresh(s, RK_TORCH_SUCCEEDED);
     RK_AUTO(rk_torch_session) next = {0};
     scene_start(s, &next);
@@ -241,7 +214,7 @@ static void refresh_begins_empty_and_replaces(void **state) {
 // Other starts still need what it did not come to make.
 static void a_refresh_that_fails_replaces_nothing(void **state) {
     scene *s = *state;
-    first(s);
+    scene_first(s);
     refresh(s, RK_TORCH_FAILED);
     refresh(s, RK_TORCH_KILLED);
     RK_AUTO(rk_torch_session) next = {0};
@@ -264,7 +237,7 @@ static void no_directory_if_it_does_not_help(void **state) {
     assert_null(none.directory.path);
     s->refreshes = false;
     s->cannot_keep = false;
-    first(s);
+    scene_first(s);
     s->cannot_keep = true;
     scene_move(s);
     scene_start(s, &some);
@@ -353,7 +326,7 @@ static void precompiled_headers_are_kept(void **state) {
     assert_int_equal(two.counts.kept, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
