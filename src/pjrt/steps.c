@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "base/sys.h"
 #include "diagnose/steps/detect.h"
@@ -12,9 +13,10 @@
 
 rk_steps_ring rk_the_ring;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // guards all below
-static uint64_t tail;                                     // words processed so far
-static rk_step_detector *detector;                        // created with the first word
+// Guards all below; the tail is also read without it.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint_fast64_t tail;  // words processed so far
+static rk_step_detector *detector; // created with the first word
 static rk_programs programs;
 static uint64_t last_handle; // the last handle that was looked up, and its program
 static uint32_t last_program;
@@ -86,11 +88,20 @@ static void take_word(uint64_t word) {
     }
 }
 
+static uint64_t count_waiting(uint64_t *out_tail) {
+    *out_tail = atomic_load_explicit(&tail, memory_order_relaxed);
+    return atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed) - *out_tail;
+}
+
+static bool is_half_full(void) {
+    uint64_t at;
+    return count_waiting(&at) > RK_STEPS_RING / 2;
+}
+
 // Called if the ring was overwritten before it was processed. Lost words count as executions.
-static void pass_over_lost(uint64_t head) {
-    uint64_t next = head - RK_STEPS_RING / 2;
-    rk_step_detector_skip(detector, next - tail);
-    tail = next;
+static void pass_over(uint64_t count) {
+    rk_step_detector_skip(detector, count);
+    (void)atomic_fetch_add_explicit(&tail, count, memory_order_relaxed);
 }
 
 static void read_ring(void) {
@@ -101,20 +112,18 @@ static void read_ring(void) {
             return;
         }
     }
-    uint64_t head = tail;
-    for (;;) {
-        if (tail == head)
-            head = atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed);
-        if (head - tail > RK_STEPS_RING)
-            pass_over_lost(head);
-        if (tail == head)
-            return;
-        atomic_uint_fast64_t *slot = &rk_the_ring.words[tail & (RK_STEPS_RING - 1)];
+    uint64_t at, waiting;
+    while ((waiting = count_waiting(&at)) > 0) {
+        if (waiting > RK_STEPS_RING) {
+            pass_over(waiting - RK_STEPS_RING / 2);
+            continue;
+        }
+        atomic_uint_fast64_t *slot = &rk_the_ring.words[at & (RK_STEPS_RING - 1)];
         uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
         if (word == 0)
             return; // its thread has reserved the word, but not written it yet
         atomic_store_explicit(slot, 0, memory_order_relaxed);
-        tail++;
+        atomic_store_explicit(&tail, at + 1, memory_order_relaxed);
         take_word(word);
     }
 }
@@ -131,11 +140,27 @@ static void flush_now_and_then(void) {
     next_flush_ns = now_ns + flush_after_ns;
 }
 
+// A thread may have lost its processor between reserving a word and writing it. While it does, the
+// words after it cannot be processed, so the thread that holds the mutex leaves it a processor.
+static void make_room(void) {
+    enum { TRIES = 1000 };
+    for (int i = 0; detector && i < TRIES && is_half_full(); i++) {
+        (void)sched_yield();
+        read_ring();
+    }
+}
+
 void rk_steps_catch_up(void) {
-    if (!rk_runtime_get() || pthread_mutex_trylock(&mutex) != 0)
+    if (!rk_runtime_get())
         return;
     int saved_errno = errno; // the hook's caller may read it
+    if (pthread_mutex_trylock(&mutex) != 0) {
+        if (!is_half_full())
+            return;
+        (void)pthread_mutex_lock(&mutex);
+    }
     read_ring();
+    make_room();
     if (detector)
         flush_now_and_then();
     errno = saved_errno;

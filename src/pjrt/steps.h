@@ -2,7 +2,8 @@
 // strict mode.
 //
 // An execution costs one atomic addition and one store: a hook writes one word into a ring buffer,
-// and the thread that completes a batch processes it. So the processed state lags behind. Functions
+// and the thread that completes a batch processes it. So the processed state lags behind. If the
+// ring is half full, the threads that complete a batch wait, so that no word is lost. Functions
 // that need the exact state (for a compilation, or at the end of an executable or of the process)
 // process the rest of the ring first.
 #pragma once
@@ -12,7 +13,7 @@
 #include "program/program.h"
 
 enum {
-    RK_STEPS_RING = 1024, // words; a power of two
+    RK_STEPS_RING = 4096, // words; a power of two
     RK_STEPS_BATCH = 256,
 };
 
@@ -23,8 +24,8 @@ typedef struct rk_steps_ring {
 } rk_steps_ring;
 extern rk_steps_ring rk_the_ring;
 
-// Processes the words in the ring, unless another thread is doing so. From time to time, it also
-// writes the journal. Thread-safe.
+// Processes the words in the ring. If another thread is doing so, it returns, or waits if the ring
+// is half full. From time to time, it also writes the journal. Thread-safe.
 void rk_steps_catch_up(void);
 
 // The two lowest bits of a word are its kind. In the address of an executable, these bits are zero.

@@ -51,14 +51,14 @@ class Threads(FaultCase):
     @each_way
     def test_every_execution_is_counted(self, way):
         """Every execution is counted, even if threads fill the ring faster than one reader empties it."""
-        words = ["client", "compile=name=a", "thread=8{", "compile=name=a", "repeat=500{", "execute", "destroy-buffers",
+        words = ["client", "compile=name=a", "thread=8{", "compile=name=a", "repeat=1250{", "execute", "destroy-buffers",
                  "}", "}"]
         self.run_sound(way, words)
-        self.assertEqual(self.place.events("counts")[-1]["executions"], 4000)
+        self.assertEqual(self.place.events("counts")[-1]["executions"], 10000)
         (program,) = self.place.events("executed")[-1]["programs"]
-        self.assertEqual(program["executions"], 4000)
+        self.assertEqual(program["executions"], 10000)
         steps = [line for line in self.place.events("steps") if line["rhythm"] > 0]
-        self.assertEqual(sum(line["steps"] for line in steps), 4000)
+        self.assertEqual(sum(line["steps"] for line in steps), 10000)
 
 
 class Processes(FaultCase):
