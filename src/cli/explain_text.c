@@ -88,11 +88,12 @@ static void print_advice(const rk_explanation *x, const finding *one, const list
 
 static void print_pattern(const rk_pattern *pattern, FILE *out) {
     const uint64_t shown_min_ns = 10000000; // less is no loss
-    bool costs = pattern->lost_ns >= shown_min_ns;
+    uint64_t cost_ns = pattern->lost_ns + pattern->shared_ns;
+    bool costs = cost_ns >= shown_min_ns;
     (void)fprintf(out, "\n%s%s (%s)%s%s%s\n", rk_style(RK_STYLE_BAD, stdout),
                   rk_pattern_kind_words(pattern->kind), rk_pattern_kind_name(pattern->kind),
                   rk_style(RK_STYLE_NONE, stdout), costs ? ", " : "",
-                  costs ? rk_text_seconds(pattern->lost_ns).text : "");
+                  costs ? rk_text_seconds(cost_ns).text : "");
     print_prose(pattern->summary, 2, out);
     print_place(pattern->file, pattern->line, 2, out);
 }

@@ -88,7 +88,8 @@ typedef struct rk_pattern {
     rk_pattern_kind kind;
     const rk_explained **members; // owned array; the elements are borrowed
     size_t member_count;
-    uint64_t lost_ns;
+    uint64_t lost_ns;       // the cost of its members, or of a part of their operations
+    uint64_t shared_ns;     // in addition, the cost of programs that other findings count, too
     bool is_after_causes;   // the pattern comes after all causes, also of single compilations
     bool is_of_each_step;   // costs time in each step, whatever its compilations cost
     bool grows;             // its members are graphs of PyTorch/XLA, each of which adds to the last

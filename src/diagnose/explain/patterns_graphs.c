@@ -245,7 +245,8 @@ static bool is_in_pieces(const rk_graphs *list) {
 
 // The pattern.
 
-static void describe(const rk_graphs *list, const rk_cut_place *place, rk_pattern_text *text) {
+static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t shared_ns,
+                     rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
     if (list->reads >= 0.5)
@@ -264,6 +265,10 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, rk_patter
         rk_buf_add_format(&text->summary, ", in the call on line %u", place->call);
     else if (place->is_read)
         rk_buf_add_text(&text->summary, "; it is read there or on a later line");
+    if (shared_ns)
+        rk_buf_add_text(&text->summary, ". The seconds shown are those of all parts but the "
+                                        "largest, with all their versions. Other findings count "
+                                        "some of them, too");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph. Read numbers for a log once, after the step; choose with "
@@ -298,9 +303,10 @@ static bool replaces_first(const rk_graphs *list, size_t at, size_t other) {
 
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
-// the programs of the other parts than the largest one, if no other cause explains them. A program
-// that was executed once may be of the initialization, or of a validation.
-static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members) {
+// the programs of the other parts than the largest one, if no other cause explains them.
+// `*out_shared_ns`: the cost of those that another cause explains.
+static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members,
+                          uint64_t *out_shared_ns) {
     const rk_graph *largest = rk_graphs_largest_part(list);
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
@@ -312,9 +318,12 @@ static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *me
     }
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
-        if (item && item->cause == RK_CAUSE_FIRST && rk_graphs_recur(list, i) &&
-            list->items[i].executions > 1 && list->items[i].group != largest->group)
+        if (!item || !rk_graphs_recur(list, i) || list->items[i].group == largest->group)
+            continue;
+        if (item->cause == RK_CAUSE_FIRST)
             RK_TRY(rk_members_add(members, item));
+        else
+            *out_shared_ns += rk_explained_cost_ns(item);
     }
     return NULL;
 }
@@ -336,14 +345,17 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_steps 
     RK_TRY(sum_up(&list, &steps->processes[process]));
     if (!is_in_pieces(&list))
         return NULL;
-    RK_TRY(take_parts(e, &list, &members));
+    uint64_t shared_ns = 0;
+    RK_TRY(take_parts(e, &list, &members, &shared_ns));
     if (list.is_guess)
         return NULL;
     *out_found = true;
     RK_TRY(rk_graphs_find_place(e, &list, &place));
-    describe(&list, &place, &text);
+    describe(&list, &place, shared_ns, &text);
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place.file, place.line));
-    e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
+    rk_pattern *pattern = &e->out->patterns[e->out->pattern_count - 1];
+    pattern->is_of_each_step = true;
+    pattern->shared_ns = shared_ns;
     return NULL;
 }

@@ -2,7 +2,7 @@
 #include "run_fixture.h"
 
 static rk_explanation explanation;
-static rk_run_executed executed[3];
+static rk_run_executed executed[4];
 static rk_run_steps steps[2];
 
 static int teardown(void **state) {
@@ -75,6 +75,24 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_int_equal(explanation.patterns[0].member_count, 1); // without the largest part
     assert_non_null(strstr(explanation.patterns[0].summary, "a step is 2 programs"));
     assert_non_null(strstr(explanation.patterns[0].summary, "it is read there or on a later line"));
+}
+
+// The read for another size is a version of the same part, with a cause of its own.
+static void another_size_of_a_part_costs_the_step_too(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_read_sizes", 1, 5, 2, 5);
+    execute(f, "torch_read_sizes", 3, 1, 10);
+    execute(f, "torch_read_sizes", 4, 1, 11);
+    f->run.processes[0].counts.executions = steps[0].steps.executions = 12;
+    steps[0].steps.steps = steps[0].steps.transfers.device_to_host = 6;
+    explain_prepared(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = explanation.patterns;
+    assert_int_equal(pattern->kind, RK_PATTERN_FRAGMENTS);
+    assert_int_equal(pattern->member_count, 1);
+    assert_int_equal(pattern->lost_ns, 1000000000);
+    assert_int_equal(pattern->shared_ns, 1000000000);
+    assert_non_null(strstr(pattern->summary, "Other findings count some of them, too"));
 }
 
 // The gradients of the second half are computed after a cut. Their operations have no lines.
@@ -338,6 +356,7 @@ static void random_initial_values_have_a_cause(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_read_that_cuts_the_step_is_found),
+        TEST(another_size_of_a_part_costs_the_step_too),
         TEST(a_cut_among_the_gradients_has_the_line_that_computes_them),
         TEST(the_call_of_a_function_that_calculates_a_number_is_named),
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
