@@ -300,6 +300,32 @@ static void separate_contradictions(rk_differ *d) {
     }
 }
 
+static uint32_t count_open(const uint32_t *partner, uint32_t count) {
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < count; i++)
+        open += partner[i] == RK_NO_ID;
+    return open;
+}
+
+// Pairs all inputs with those at the same position, if this explains the inputs that are open as
+// other shapes. Two inputs whose sizes change, as those of two sentences in each batch, may
+// otherwise be taken for each other: 10 and 14 words, and then 14 and 12.
+static void prefer_positions(rk_differ *d) {
+    uint32_t count = d->a->parameter_count, changed = 0;
+    uint32_t open = count_open(d->parameter, count) + count_open(d->parameter_back, count);
+    if (!open)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (d->a->parameters[i].name.len || d->b->parameters[i].name.len ||
+            !same_kind_of_type(d, i))
+            return;
+        changed += rk_differ_hash_type(d->a, d->a->parameters[i].value, true) !=
+                   rk_differ_hash_type(d->b, d->b->parameters[i].value, true);
+    }
+    for (uint32_t i = 0; i < count && changed <= open; i++)
+        pair(d, i, i);
+}
+
 rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
@@ -320,7 +346,9 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     RK_TRY(match_by_criteria(d, NAME_AND_TYPE, reordered ? TYPE : RANK));
     if (same_count && !reordered)
         match_positions(d, true);
-    if (!same_count)
+    if (same_count)
+        prefer_positions(d);
+    else
         separate_contradictions(d);
     return NULL;
 }

@@ -56,6 +56,18 @@ static void the_line_of_an_input_is_that_of_its_use(void **unused) {
     assert_in_range(diff.list.items[0].line, 8, 9);
 }
 
+// The first sentence of the second step is as long as the other one of the first step.
+static void two_inputs_that_change_their_sizes_are_not_mistaken(void **unused) {
+    (void)unused;
+    compare("torch_sentences");
+    assert_int_equal(diff.cause, RK_CAUSE_SHAPE);
+    assert_int_equal(diff.list.cause_count, 2);
+    assert_string_equal(diff.list.items[0].before, "tensor<8x5xs64>");
+    assert_string_equal(diff.list.items[0].after, "tensor<8x7xs64>");
+    assert_string_equal(diff.list.items[1].before, "tensor<8x7xs64>");
+    assert_string_equal(diff.list.items[1].after, "tensor<8x6xs64>");
+}
+
 static void an_input_with_a_line_comes_first(void **unused) {
     (void)unused;
     compare("torch_mean");
@@ -191,6 +203,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_inserted_input_is_found_among_equal_types, teardown),
         cmocka_unit_test_teardown(the_line_of_an_input_is_that_of_its_use, teardown),
+        cmocka_unit_test_teardown(two_inputs_that_change_their_sizes_are_not_mistaken, teardown),
         cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
         cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
