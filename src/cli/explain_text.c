@@ -12,12 +12,16 @@ enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3
 enum { NO_CHANGE = 2 }; // the rank of what needs no change
 
 // Prints prose, which is wrapped at 100 columns even if the output is no terminal.
+static size_t prose_columns(void) {
+    size_t columns = rk_term_columns(stdout);
+    return columns ? columns : WIDTH;
+}
+
 static void print_prose(const char *prose, size_t indent, FILE *out) {
     RK_AUTO(rk_buf) line = {0};
-    size_t columns = rk_term_columns(stdout);
     rk_text_add_printable(&line, rk_span_text(prose));
     (void)fprintf(out, "%*s", (int)indent, "");
-    rk_term_wrap(rk_need_text(&line), indent, indent, columns ? columns : WIDTH, out);
+    rk_term_wrap(rk_need_text(&line), indent, indent, prose_columns(), out);
 }
 
 static void print_place(const char *file, uint32_t line, size_t indent, FILE *out) {
@@ -80,7 +84,7 @@ static void print_advice(const rk_explanation *x, const finding *one, const list
             continue;
         rk_buf_add_text(&other, " applies here, too.");
         (void)fprintf(out, "  The advice for ");
-        rk_term_wrap(rk_need_text(&other), 17, 2, rk_term_columns(stdout), out);
+        rk_term_wrap(rk_need_text(&other), 17, 2, prose_columns(), out);
         return;
     }
     print_prose(advice, 2, out);

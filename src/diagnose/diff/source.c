@@ -28,6 +28,9 @@ static bool begins(const uint8_t *at, size_t left, const char *part, size_t len)
     return left > len && memcmp(at, part, len) == 0;
 }
 
+// PyTorch Geometric writes a module for each kind of layer into the folder for temporary files.
+#define GENERATED "torch_geometric."
+
 // Packages may lie in another folder, as `pip install --target` or an editable installation makes
 // it. These are folders inside of packages that no job has.
 static bool is_inside_of_package(const uint8_t *at, size_t left) {
@@ -37,6 +40,7 @@ static bool is_inside_of_package(const uint8_t *at, size_t left) {
         "chex/_src/",   "distrax/_src/",   "equinox/nn/",         "numpyro/infer/",
         "diffrax/_",    "lineax/_",        "optimistix/_",        "torch/nn/",
         "torch/optim/", "torch_xla/core/", "torchvision/models/", "torchvision/transforms/",
+        GENERATED,
     };
     for (size_t k = 0; k < RK_ARRAY_LEN(inner); k++)
         if (at[0] == (uint8_t)inner[k][0] && at[1] == (uint8_t)inner[k][1] &&
@@ -108,6 +112,8 @@ rk_file_owner rk_file_owner_of(rk_span path) {
 rk_span rk_source_package(rk_span path) {
     rk_span part = rk_file_installed_part(path);
     const uint8_t *end = part.len ? memchr(part.data, '/', part.len) : NULL;
+    if (!end && begins(part.data, part.len, GENERATED, sizeof GENERATED - 1))
+        end = part.data + sizeof GENERATED - 2;
     return end ? rk_span_of(part.data, (size_t)(end - part.data)) : (rk_span){0};
 }
 

@@ -35,6 +35,8 @@ static void packages_in_other_folders_are_known_by_their_inside(void **state) {
     assert_int_equal(owner_of("/work/site/keras/src/backend/jax/numpy.py"), RK_FILE_FRAMEWORK);
     assert_int_equal(owner_of("/home/me/flax/flax/linen/linear.py"), RK_FILE_FRAMEWORK);
     assert_int_equal(owner_of("/job/deps/rlax/_src/losses.py"), RK_FILE_PACKAGE);
+    assert_int_equal(owner_of("/tmp/torch_geometric.nn.conv.nn_conv_NNConv_propagate_g2j3bfgk.py"),
+                     RK_FILE_PACKAGE);
     assert_int_equal(owner_of("/home/me/flax/examples/mnist/train.py"), RK_FILE_USER);
     assert_int_equal(owner_of("/home/me/keras/src_train.py"), RK_FILE_USER);
     assert_int_equal(owner_of("/home/me/torch/nn/"), RK_FILE_USER);
@@ -59,6 +61,8 @@ static void the_package_follows_the_folder(void **state) {
     expect_package("/v/site-packages/", "");
     expect_package("/home/me/train.py", "");
     expect_package("/work/site/keras/src/trainer.py", "keras");
+    expect_package("/tmp/torch_geometric.nn.conv.gcn_conv_GCNConv_propagate_a1.py",
+                   "torch_geometric");
     expect_package("/", "");
     expect_package("", "");
 }
