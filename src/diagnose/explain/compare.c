@@ -57,10 +57,14 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
     return a->diff.changes < b->diff.changes;
 }
 
-// Nothing can be closer than one change: the candidates of a source are sorted.
-static bool is_final(const choice *best) {
+// Nothing can be closer than one change: the candidates of a source are sorted. But a graph of
+// PyTorch/XLA with one input more or less may be of an evaluation, and a later candidate the same
+// part of the step for another size.
+static bool is_final(const choice *best, const rk_known *program) {
     return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere &&
-           !best->candidate.failed;
+           !best->candidate.failed &&
+           (best->diff.diff.cause != RK_CAUSE_PARAMETERS || !program->has_sketch ||
+            program->sketch.is_mlir);
 }
 
 // Returns whether the candidate is another function of this run. Between runs, the source may have
@@ -73,11 +77,11 @@ static bool is_other_function(const choice *trial, const rk_explained *item) {
 static rk_err *try_source(const rk_explainer *e, size_t index, const rk_loaded *loaded,
                           const rk_explained *item, unsigned source, choice *best) {
     rk_nearest_candidate candidates[RK_COUNTERPARTS_MAX];
-    if (is_final(best))
+    if (is_final(best, item->program))
         return NULL;
     size_t count = rk_explain_candidates(e, index, source, candidates);
     const rk_known_changes changes = {is_known_change, e->out};
-    for (size_t i = 0; i < count && !is_final(best); i++) {
+    for (size_t i = 0; i < count && !is_final(best, item->program); i++) {
         if (candidates[i].known == best->candidate.known)
             continue;
         choice trial = {.candidate = candidates[i]};

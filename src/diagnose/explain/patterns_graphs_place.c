@@ -7,13 +7,20 @@ void rk_cut_place_cleanup(rk_cut_place *place) {
     rk_free(place->file);
 }
 
+// Returns whether a graph that ran again was first requested in the first two steps, as the version
+// is that most steps execute. An evaluation may run others again, which come later.
+static bool runs_again_in_steps(const rk_graph *one) {
+    enum { FIRST_STEPS = 2 };
+    return one->executions > 1 && (one->step == RK_NO_STEP || one->step <= FIRST_STEPS);
+}
+
 // Returns whether a graph is of the steps, and not a version that only the initialization or a
 // validation executed. If each step has a version of its own, all of them count.
 static bool is_of_steps(const rk_graphs *list, size_t at) {
     if (!rk_graphs_recur(list, at))
         return false;
     for (size_t i = 0; list->items[at].executions < 2 && i < list->count; i++)
-        if (list->items[i].group == list->items[at].group && list->items[i].executions > 1)
+        if (list->items[i].group == list->items[at].group && runs_again_in_steps(&list->items[i]))
             return false;
     return true;
 }
@@ -27,6 +34,17 @@ const rk_graph *rk_graphs_largest_part(const rk_graphs *list) {
     return largest;
 }
 
+// Returns whether another version of the same part was requested before. That of the first steps is
+// of the steps; a later one may be of an evaluation that calculates the same.
+static bool is_later_version(const rk_graphs *list, size_t at) {
+    const rk_graph *one = &list->items[at];
+    for (size_t i = 0; one->request && i < list->count; i++)
+        if (list->items[i].group == one->group && list->items[i].request &&
+            list->items[i].request->seq < one->request->seq && is_of_steps(list, i))
+            return true;
+    return false;
+}
+
 // The part to begin with: of the parts that end in a read, the one with the most operations,
 // because it costs the most. If only the largest part ends in a read, or none does, the smallest
 // part.
@@ -37,7 +55,7 @@ static const rk_graph *find_cut(const rk_graphs *list, const rk_graph *largest) 
         bool reads = rk_sketch_is_read(&one->known->sketch) && one != largest,
              best_reads = best && rk_sketch_is_read(&best->known->sketch) && best != largest;
         uint32_t count = one->known->sketch.op_count;
-        if (!is_of_steps(list, i))
+        if (!is_of_steps(list, i) || is_later_version(list, i))
             continue;
         if (!best || (reads && !best_reads) ||
             (reads == best_reads &&

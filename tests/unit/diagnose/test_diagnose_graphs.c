@@ -95,6 +95,25 @@ static void another_size_of_a_part_costs_the_step_too(void **state) {
     assert_non_null(strstr(pattern->summary, "Other findings count some of them, too"));
 }
 
+// Each step reads for a size of its own, and the evaluation after some steps for the same size.
+static void the_line_of_a_cut_is_not_that_of_an_evaluation(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_evaluated", 1, 1, 2, 6);
+    execute(f, "torch_evaluated", 3, 5, 8);
+    f->run.processes[0].counts.executions = steps[0].steps.executions = 12;
+    steps[0].steps.transfers.device_to_host = 6;
+    explain_prepared(f);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+    assert_int_equal(explanation.patterns[0].line, 6);
+}
+
+// The evaluation before them has the same rows, but one input more.
+static void the_same_part_for_other_rows_is_nearer_than_another_part(void **state) {
+    explain_requests(*state, "torch_scaled", 3);
+    assert_int_equal(explanation.items[2].cause, RK_CAUSE_SHAPE);
+    assert_int_equal(explanation.items[2].nearest_of->seq, explanation.items[1].compile->seq);
+}
+
 // The gradients of the second half are computed after a cut. Their operations have no lines.
 static void a_cut_among_the_gradients_has_the_line_that_computes_them(void **state) {
     fixture *f = *state;
@@ -357,6 +376,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_read_that_cuts_the_step_is_found),
         TEST(another_size_of_a_part_costs_the_step_too),
+        TEST(the_line_of_a_cut_is_not_that_of_an_evaluation),
+        TEST(the_same_part_for_other_rows_is_nearer_than_another_part),
         TEST(a_cut_among_the_gradients_has_the_line_that_computes_them),
         TEST(the_call_of_a_function_that_calculates_a_number_is_named),
         TEST(a_program_of_one_number_after_the_step_cuts_nothing),
