@@ -136,6 +136,8 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     rk_value_words_add(d, d->before, out);
     rk_buf_add_text(out, " → ");
     rk_value_words_add(d, d->after, out);
+    if (d->has_others)
+        rk_buf_add_text(out, ", and other constants of this line");
 }
 
 void rk_diff_view_write(const rk_difference *difference, rk_buf *out) {
@@ -295,8 +297,10 @@ void rk_diff_view_print(const rk_diff_side *a, const rk_diff_side *b, const rk_p
     if (diff->added || diff->removed)
         rk_buf_add_format(&line, ", %zu added, %zu removed", diff->added, diff->removed);
     if (following)
-        rk_buf_add_format(&line, "; %zu further difference%s follow%s from the above", following,
-                          rk_text_plural(following), following == 1 ? "s" : "");
+        rk_buf_add_format(
+            &line, "; %zu further difference%s follow%s from the above, or %s on these lines",
+            following, rk_text_plural(following), following == 1 ? "s" : "",
+            following == 1 ? "is" : "are");
     rk_buf_add_byte(&line, '.');
     (void)putchar('\n');
     rk_term_line(rk_need_text(&line), 0);

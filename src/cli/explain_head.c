@@ -150,7 +150,7 @@ static void add_compilations(const rk_explanation *x, const counts *c, bool all,
                           rk_style(RK_STYLE_BAD, stdout), c->refused,
                           c->refused == 1 ? " was" : "s were", rk_style(RK_STYLE_NONE, stdout));
     if (has_advice(x, c, all))
-        rk_buf_add_format(out, "; there is %sadvice below", c->again ? "other " : "");
+        rk_buf_add_format(out, "; there is %sadvice", c->again ? "other " : "");
     rk_buf_add_text(out, c->compiled || c->repeated || c->refused ? "" : ".");
 }
 

@@ -187,6 +187,7 @@ void rk_journal_add_executed(rk_journal *journal, const rk_journal_executed *pro
             rk_json_begin_object(json);
             rk_line_add_digest(json, "key", &programs[i].key);
             rk_json_member_uint(json, "executions", programs[i].executions);
+            rk_json_member_uint(json, "rounds", programs[i].rounds);
             rk_json_end_object(json);
         }
         rk_json_end_array(json);

@@ -149,6 +149,8 @@ void rk_journal_add_warm(rk_journal *journal, const char *because, uint64_t exec
 typedef struct rk_journal_executed {
     rk_digest key;
     uint64_t executions;
+    uint64_t rounds; // rounds in which it was executed; a program that is no framework operation
+                     // begins a round
 } rk_journal_executed;
 enum { RK_JOURNAL_EXECUTED_MAX = 256 }; // programs in one event
 void rk_journal_add_executed(rk_journal *journal, const rk_journal_executed *programs,

@@ -110,6 +110,7 @@ typedef struct rk_run_executed {
     size_t process;
     rk_run_hex key;
     uint64_t executions; // a later item of the same process and key replaces this one
+    uint64_t rounds;     // as in rk_journal_executed; 0: not known
 } rk_run_executed;
 
 // One report of a device's memory.

@@ -307,6 +307,7 @@ static rk_err *add_executed(rk_run_builder *builder, const json_t *event, uint64
         rk_run_executed *executed = &model->executed[model->executed_count++];
         executed->process = builder->process;
         executed->executions = take_uint(one, "executions");
+        executed->rounds = take_uint(one, "rounds");
         take_hex(one, "key", executed->key);
     }
     return NULL;

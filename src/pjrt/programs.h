@@ -13,6 +13,7 @@ typedef struct rk_known_program {
     // lambda.
     rk_step_program step;
     uint64_t executions, written;
+    uint64_t rounds, last_round; // rounds in which it was executed; the last of them
 } rk_known_program;
 
 typedef struct rk_programs {

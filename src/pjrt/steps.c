@@ -18,7 +18,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint_fast64_t tail;  // words processed so far
 static rk_step_detector *detector; // created with the first word
 static rk_programs programs;
-static uint64_t last_handle; // the last handle that was looked up, and its program
+static uint64_t round_number = 1; // grows with each program that is no framework operation
+static uint64_t last_handle;      // the last handle that was looked up, and its program
 static uint32_t last_program;
 static uint64_t compiles, grown_ns, next_flush_ns, flush_after_ns = NS_PER_S;
 
@@ -72,6 +73,9 @@ static void take_execution(uint64_t handle) {
     }
     rk_known_program *known = &programs.items[program];
     known->executions++;
+    round_number += !known->step.is_operation;
+    known->rounds += known->last_round != round_number;
+    known->last_round = round_number;
     rk_step_detector_execute(detector, &known->step);
 }
 
@@ -241,7 +245,7 @@ static void write_executed(rk_journal *journal) {
     for (uint32_t i = 0; i < programs.count; i++) {
         rk_known_program *known = &programs.items[i];
         if (known->has_key && known->executions != known->written) {
-            batch[count++] = (rk_journal_executed){known->key, known->executions};
+            batch[count++] = (rk_journal_executed){known->key, known->executions, known->rounds};
             known->written = known->executions;
         }
         if (count == RK_JOURNAL_EXECUTED_MAX || (count > 0 && i + 1 == programs.count)) {

@@ -57,6 +57,7 @@ class Threads(FaultCase):
         self.assertEqual(self.place.events("counts")[-1]["executions"], 10000)
         (program,) = self.place.events("executed")[-1]["programs"]
         self.assertEqual(program["executions"], 10000)
+        self.assertEqual(program["rounds"], 10000)
         steps = [line for line in self.place.events("steps") if line["rhythm"] > 0]
         self.assertEqual(sum(line["steps"] for line in steps), 10000)
 

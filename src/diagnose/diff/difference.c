@@ -185,6 +185,16 @@ rk_err *rk_differences_note(rk_differences *list, const rk_difference *plain,
     return err;
 }
 
+void rk_differences_note_other(rk_differences *list, const rk_source *place, rk_span before,
+                               rk_span after) {
+    for (size_t i = 0; i < list->count; i++) {
+        rk_difference *d = &list->items[i];
+        if (d->kind == RK_DIFFERENCE_CONSTANT && !d->follows && d->file && d->before && d->after &&
+            d->line == place->line && rk_span_is(place->file, d->file))
+            d->has_others |= !rk_span_is(before, d->before) || !rk_span_is(after, d->after);
+    }
+}
+
 bool rk_was_zero(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
 }

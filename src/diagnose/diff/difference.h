@@ -54,10 +54,11 @@ const char *rk_cause_words(rk_cause cause); // the same for people: "another sha
 // All text is owned; NULL if there is none.
 typedef struct rk_difference {
     rk_difference_kind kind;
-    bool follows;   // the difference follows from another one and is no cause
-    bool is_moved;  // an operation of a kind that the other program has as often
-    bool is_summed; // an added input to which the later program adds something (a gradient)
-    uint32_t order; // position in the program; the list is sorted by it
+    bool follows;    // the difference follows from another one and is no cause
+    bool is_moved;   // an operation of a kind that the other program has as often
+    bool is_summed;  // an added input to which the later program adds something (a gradient)
+    bool has_others; // of a constant: other constants of its line differ, too
+    uint32_t order;  // position in the program; the list is sorted by it
     char *function, *op, *attribute, *before, *after;
     char *file; // the user's file: from the later program, else from the earlier one
     uint32_t line;
@@ -100,6 +101,11 @@ typedef struct rk_differences {
 enum { RK_DIFFERENCES_MAX = 256 };
 
 void rk_differences_cleanup(rk_differences *list);
+
+// Notes that a constant of a line differs: a constant of this line in the list has others, if its
+// values are not these.
+void rk_differences_note_other(rk_differences *list, const rk_source *place, rk_span before,
+                               rk_span after);
 
 // Returns whether at least half of the causes, and at least four, are such inputs: values that the
 // earlier call creates, such as an optimizer's state.

@@ -246,14 +246,19 @@ static rk_err *compare_constants(rk_differ *d, const rk_differ_subject *of, bool
     if (!subject.follows && rk_differ_inputs_differ(d) && d->out->list.count < RK_DIFFERENCES_MAX &&
         rk_differ_both_have_constants(d, before, after))
         subject.follows = true;
+    bool on_known_line = false;
     if (!subject.follows) {
         d->constants++;
-        subject.follows = rk_differ_is_known_line(d, &subject.place);
+        on_known_line = rk_differ_is_known_line(d, &subject.place);
+        subject.follows = on_known_line;
     }
     RK_AUTO(rk_buf) was = {0};
     RK_AUTO(rk_buf) is = {0};
     rk_differ_write_constant(d->a, before, &was);
     rk_differ_write_constant(d->b, after, &is);
+    if (on_known_line)
+        rk_differences_note_other(&d->out->list, &subject.place, rk_buf_span(&was),
+                                  rk_buf_span(&is));
     return rk_differ_add(d, RK_DIFFERENCE_CONSTANT, &subject, rk_span_text("value"),
                          rk_buf_span(&was), rk_buf_span(&is));
 }

@@ -17,6 +17,7 @@ typedef struct piece {
     const rk_known *known;
     const rk_explained *item; // its compilation in this process; NULL: it was loaded
     uint64_t executions;
+    uint64_t rounds; // in which it was executed (rk_run_executed); its executions if not known
 } piece;
 
 typedef struct pieces {
@@ -27,6 +28,7 @@ typedef struct pieces {
     size_t usual;          // framework operations that a usual step executes, each counted once
     bool is_all;           // the steps call no jitted function
     bool is_called_before; // the start called the operations, too: their lines may be those of it
+    bool is_scattered;     // hardly any of them runs in each step
 } pieces;
 
 static void pieces_cleanup(pieces *list) {
@@ -62,7 +64,8 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
         while (at < out_pieces->count && out_pieces->items[at].known != known)
             at++;
         out_pieces->items[at] =
-            (piece){known, compilation_of(e, process, executed->key), executed->executions};
+            (piece){known, compilation_of(e, process, executed->key), executed->executions,
+                    executed->rounds ? executed->rounds : executed->executions};
         out_pieces->count += at == out_pieces->count;
     }
     for (size_t i = 0; i < out_pieces->count; i++) {
@@ -77,7 +80,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
 }
 
 static bool is_recurring(const pieces *list, const piece *one) {
-    return 2 * one->executions >= list->rounds && one->executions >= ROUNDS_MIN;
+    return 2 * one->rounds >= list->rounds && one->rounds >= ROUNDS_MIN;
 }
 
 // Keeps the framework operations that recur in the steps.
@@ -203,17 +206,19 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
 }
 
 // Keeps the operations that run in nearly each step, if these are enough for a finding: a line for
-// a log runs in some steps only.
+// a log runs in some steps only. If they are not enough, the lines are not known: several loops may
+// each have operations of their own.
 static void keep_in_each_step(pieces *list, uint64_t steps) {
     const double share_min = 0.8;
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
-        kept += (double)list->items[i].executions >= share_min * (double)steps;
+        kept += (double)list->items[i].rounds >= share_min * (double)steps;
+    list->is_scattered = kept < EAGER_MIN && !list->is_all;
     if (kept < EAGER_MIN)
         return;
     kept = 0;
     for (size_t i = 0; i < list->count; i++)
-        if ((double)list->items[i].executions >= share_min * (double)steps)
+        if ((double)list->items[i].rounds >= share_min * (double)steps)
             list->items[kept++] = list->items[i];
     list->count = kept;
 }
@@ -305,7 +310,9 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
                       "%zu small programs outside of any jitted function are executed in every "
                       "step",
                       list->usual);
-    if (!list->is_called_before)
+    if (list->is_scattered)
+        rk_buf_add_text(&text->summary, ", not the same ones in all of the steps");
+    else if (!list->is_called_before)
         rk_buf_add_format(&text->summary, ", on %s", lines);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
@@ -318,8 +325,9 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
             "call them on other lines.");
         return;
     }
-    if (list->is_called_before) {
-        rk_buf_add_format(&text->summary, "; the start calls the same programs, on %s", lines);
+    if (list->is_called_before || list->is_scattered) {
+        if (list->is_called_before)
+            rk_buf_add_format(&text->summary, "; the start calls the same programs, on %s", lines);
         rk_buf_add_text(&text->advice,
                         "The line in the steps is not known. Look in the loop for a calculation "
                         "that is outside of any jitted function, such as a loss or its gradient, "
@@ -354,14 +362,17 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(collect(e, process, &list));
+    const rk_process_steps *own = &steps->processes[process];
     // Each step may call a version of its own, such as the update of one of several solvers.
-    bool is_rare = 2 * list.rounds < steps->processes[process].count;
-    list.is_all = 2 * list.whole < steps->processes[process].count;
+    bool is_rare = 2 * list.rounds < own->count;
+    list.is_all = 2 * list.whole < own->count;
     if (is_rare)
-        list.rounds = steps->processes[process].count;
+        list.rounds = own->count;
+    for (size_t i = 0; i < list.count && list.is_all; i++) // no program begins a round
+        list.items[i].rounds = list.items[i].executions;
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
-    keep_in_each_step(&list, steps->processes[process].count);
+    keep_in_each_step(&list, own->count);
     if (!is_in_pieces(&list))
         return NULL;
     for (size_t i = 0; i < list.count; i++)
@@ -373,11 +384,12 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_AUTO(rk_buf) places = {0};
     add_lines(&list, lines, count, &places);
     double reads;
-    RK_TRY(rk_steps_usual_reads(&steps->processes[process], &reads));
+    RK_TRY(rk_steps_usual_reads(own, &reads));
     describe(&list, rk_buf_text(&places), reads, &text);
     *out_found = true;
+    bool known = count && (list.is_called_before || !list.is_scattered);
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          count ? lines[0].line->file : NULL, count ? lines[0].line->line : 0));
+                          known ? lines[0].line->file : NULL, known ? lines[0].line->line : 0));
     e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
     return NULL;
 }

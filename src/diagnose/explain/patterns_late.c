@@ -89,6 +89,30 @@ static const rk_stack_frame *called_by(const late *one, size_t calls) {
     return called && rk_is_user_frame(called) ? called : NULL;
 }
 
+// Returns whether a line calls a program that is executed again and again.
+static bool runs_steps(const rk_explainer *e, size_t process, const rk_stack_frame *place) {
+    enum { STEPS_MIN = 10 };
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_run_compile *compile = &e->run->compiles[i];
+        const rk_known *known = e->seen[i];
+        if (compile->process == process && known && known->has_sketch &&
+            !rk_is_framework_operation(&known->sketch) && known->sketch.call.line == place->line &&
+            strcmp(known->sketch.call.file, place->file) == 0 &&
+            rk_explain_executions(e->run, compile) >= STEPS_MIN)
+            return true;
+    }
+    return false;
+}
+
+// If the place calls a library that runs the steps and comes back to a line of the user, as to a
+// callback, then that line is the place.
+static void leave_library_of_steps(const rk_explainer *e, late *one) {
+    const rk_stack_frame *place = place_of(one);
+    if (place && innermost_line(&one->stack) > one->depth && !called_by(one, 1) &&
+        runs_steps(e, one->item->compile->process, place))
+        one->depth = innermost_line(&one->stack);
+}
+
 static rk_err *collect(const rk_explainer *e, size_t process, lates *out_list) {
     const rk_explanation *x = e->out;
     RK_AUTO(rk_stack) step = {0};
@@ -112,6 +136,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, lates *out_list) {
         if (loaded.loaded)
             RK_TRY(rk_stack_take(&loaded.index.call, &one->stack));
         find_place(one, &step);
+        leave_library_of_steps(e, one);
         one->is_reported = is_of_step_call(one, &step);
     }
     return NULL;
@@ -241,21 +266,6 @@ static bool changes_size(const rk_explanation *x, size_t process, const rk_stack
     return count >= SIZES_MIN;
 }
 
-// Returns whether a line calls a program that is executed again and again.
-static bool runs_steps(const rk_explainer *e, size_t process, const rk_stack_frame *place) {
-    enum { STEPS_MIN = 10 };
-    for (size_t i = 0; i < e->run->compile_count; i++) {
-        const rk_run_compile *compile = &e->run->compiles[i];
-        const rk_known *known = e->seen[i];
-        if (compile->process == process && known && known->has_sketch &&
-            !rk_is_framework_operation(&known->sketch) && known->sketch.call.line == place->line &&
-            strcmp(known->sketch.call.file, place->file) == 0 &&
-            rk_explain_executions(e->run, compile) >= STEPS_MIN)
-            return true;
-    }
-    return false;
-}
-
 // Returns whether most of the operations come from lines, so many calls below the places, that call
 // a library which also runs the steps (NumPyro's mcmc.run).
 static bool library_runs_steps(const rk_explainer *e, late *const *group, size_t count,
@@ -313,17 +323,19 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
                         "become one program: pad to one size and mask the padding.");
         return;
     }
-    rk_buf_add_format(&text->advice, "Put what %s calculate%s into %s, so that %s one program%s.",
-                      what, in == SAME_LINE ? "s" : "",
-                      is_script && in == SAME_FUNCTION ? "functions, and jit those"
-                                                       : "a function, and jit that",
-                      is_script && in == SAME_FUNCTION ? "each is" : "it is",
-                      calls_library(group, count) ? ", if the library that is called allows it"
-                      : in == SAME_LINE && has_product(group, count)
-                          ? ""
-                          : ". Exception: a result whose size depends on values "
-                            "(x[mask], jnp.where(mask)) cannot be jitted, and NumPy can "
-                            "calculate it (jax.device_get)");
+    rk_buf_add_format(
+        &text->advice, "Put what %s calculate%s into %s, so that %s one program%s.", what,
+        in == SAME_LINE ? "s" : "",
+        is_script && in == SAME_FUNCTION ? "functions, and jit those" : "a function, and jit that",
+        is_script && in == SAME_FUNCTION ? "each is" : "it is",
+        calls_library(group, count) ? ", if the library that is called allows it" : "");
+    rk_buf_add_text(&text->advice,
+                    " Pass arrays that change as arguments: an array of an object or a closure "
+                    "becomes a constant, and another one compiles again. What reads a value to "
+                    "choose a branch or a size (.item(), x[mask]) cannot be jitted");
+    if (!calls_library(group, count) && !(in == SAME_LINE && has_product(group, count)))
+        rk_buf_add_text(&text->advice, "; NumPy can calculate it (jax.device_get)");
+    rk_buf_add_text(&text->advice, ".");
 }
 
 static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,

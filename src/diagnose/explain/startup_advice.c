@@ -96,8 +96,11 @@ static bool calls_model(const struct library *library, const rk_startup_finding 
 }
 
 // Returns whether the operations are run by a package about which nothing is known here.
-static bool is_unknown_package(const struct library *library, const rk_startup_finding *found) {
-    return !library && found->package.len && !rk_span_is(found->package, "jax");
+static bool is_unknown_package(const rk_startup_finding *found) {
+    for (size_t k = 0; k < RK_ARRAY_LEN(libraries); k++)
+        if (rk_span_is(found->package, libraries[k].package))
+            return false;
+    return found->package.len && !rk_span_is(found->package, "jax");
 }
 
 // A library of any of the operations whose models jax.jit does not take; NULL if there is none.
@@ -139,7 +142,7 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                           jit, rk_buf_text(&found->name));
     else if (found->runs_the_steps)
         add_place_for_operations(library_of_objects(g), rk_startup_has_steps(g), out);
-    else if (is_unknown_package(library, found))
+    else if (is_unknown_package(found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "
                           "computes values, put it into a function that returns only arrays, and "
@@ -176,7 +179,7 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
         return;
     }
     add_remedy(library, g, found, out);
-    if (!takes_objects(library) && !is_unknown_package(library, found) &&
+    if (!takes_objects(library) && !is_unknown_package(found) &&
         (found->can_be_jitted || !found->runs_the_steps))
         rk_buf_add_text(out, " Bind arguments that are not arrays with functools.partial; those "
                              "that can be hashed may be static (static_argnums, static_argnames).");

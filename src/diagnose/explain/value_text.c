@@ -236,7 +236,9 @@ static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
         }
     }
     for (size_t i = 0; i < count; i++)
-        rk_buf_add_format(out, "%s%s", i ? ", " : ". Other sizes are those of ", names[i]);
+        rk_buf_add_format(out, "%s%s", !i ? "; " : i + 1 < count ? ", " : " and ", names[i]);
+    if (count)
+        rk_buf_add_text(out, count == 1 ? " has other sizes, too" : " have other sizes, too");
     return count > 0;
 }
 

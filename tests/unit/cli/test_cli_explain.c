@@ -85,7 +85,7 @@ static void advice_that_is_no_cause_is_announced(void **state) {
     f.explanation.pattern_count = 1;
     expect_text(&f, "cannot be read\n"); // it costs nearly nothing and is only counted
     pattern.lost_ns = 500000000;
-    expect_text(&f, "; there is other advice below\n");
+    expect_text(&f, "; there is other advice\n");
 }
 
 static void new_programs_are_counted_too(void **state) {

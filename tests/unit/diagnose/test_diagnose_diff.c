@@ -106,6 +106,26 @@ static void a_constant_that_is_shared_is_still_one(void **unused) {
     rk_test_indexed_cleanup(&b);
 }
 
+static void another_constant_of_the_line_is_noted(void **unused) {
+    (void)unused;
+    rk_test_indexed a, b;
+    rk_program_diff diff;
+    read_pair("rates", 1, &a, &b);
+    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
+    assert_int_equal(diff.list.cause_count, 1);
+    expect_text("rates", diff.list.items[0].before, "0.100000001");
+    assert_true(diff.list.items[0].has_others);
+    rk_program_diff_cleanup(&diff);
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
+    read_pair("counter", 2, &a, &b);
+    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
+    assert_false(diff.list.items[0].has_others);
+    rk_program_diff_cleanup(&diff);
+    rk_test_indexed_cleanup(&a);
+    rk_test_indexed_cleanup(&b);
+}
+
 static void a_program_is_like_itself(void **unused) {
     (void)unused;
     for (size_t i = 0; i < RK_ARRAY_LEN(JOBS); i++) {
@@ -169,6 +189,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_is_found_at_its_line),
         cmocka_unit_test(a_constant_that_is_shared_is_still_one),
+        cmocka_unit_test(another_constant_of_the_line_is_noted),
         cmocka_unit_test(a_program_is_like_itself),
         cmocka_unit_test(any_two_can_be_compared),
         cmocka_unit_test(without_memory_there_is_an_error),

@@ -894,6 +894,30 @@ static void an_operation_of_some_steps_is_no_part_of_each(void **state) {
     assert_int_equal(pattern->member_count, 5);
 }
 
+// A plot reads its points one by one, in some steps only.
+static void an_operation_of_a_plot_is_no_part_of_each_step(void **state) {
+    prepare_loader(*state, 6, 7);
+    executed[0].executions = 13000; // in 100 steps
+    executed[0].rounds = 60;
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 5);
+}
+
+// Two loops have operations of their own: each operation runs in half of the steps.
+static void operations_of_two_loops_have_no_line(void **state) {
+    prepare_loader(*state, 6, 7);
+    for (size_t i = 0; i < 6; i++)
+        executed[i].rounds = 50; // in 100 steps
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_null(pattern->file);
+    expect_in(pattern->summary, "in every step, not the same ones in all of the steps");
+    expect_in(pattern->advice, "The line in the steps is not known.");
+}
+
 // They may all have run before the first step.
 static void operations_of_a_long_start_are_no_fragments(void **state) {
     ask_for_a_loader(*state, 600, 3);
@@ -1610,7 +1634,8 @@ static void late_operations_of_several_lines_are_one_finding(void **state) {
     const rk_pattern *pattern = expect_only_fragments(12, 9);
     expect_in(pattern->summary, "on lines 9 and 10");
     expect_in(pattern->advice, "what these lines calculate into a function, and jit that, so that "
-                               "it is one program. Exception: a result whose size");
+                               "it is one program. Pass arrays that change as arguments");
+    expect_in(pattern->advice, "NumPy can calculate it");
 }
 
 static void few_late_operations_of_several_lines_are_no_finding(void **state) {
@@ -1849,6 +1874,8 @@ int main(void) {
         TEST(operations_of_a_data_loader_are_fragments),
         TEST(a_step_may_have_more_fragments_than_those_found),
         TEST(an_operation_of_some_steps_is_no_part_of_each),
+        TEST(an_operation_of_a_plot_is_no_part_of_each_step),
+        TEST(operations_of_two_loops_have_no_line),
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(operations_of_a_long_start_may_be_fragments),
         TEST(without_steps_operations_are_no_fragments),

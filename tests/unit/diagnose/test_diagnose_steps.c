@@ -227,8 +227,8 @@ static void the_last_step_with_anything_new_is_known(void **state) {
 // The last evaluation is no complete step: no range contains it. The programs were loaded.
 static void programs_after_the_last_step_are_in_the_curve(void **state) {
     (void)state;
-    static rk_run_executed executed[] = {{0, "a", 1},   {0, "b", 60}, {0, "a", 1},
-                                         {0, "b", 100}, {0, "c", 2},  {1, "d", 1}};
+    static rk_run_executed executed[] = {{0, "a", 1, 1},     {0, "b", 60, 60}, {0, "a", 1, 1},
+                                         {0, "b", 100, 100}, {0, "c", 2, 2},   {1, "d", 1, 1}};
     made m;
     make(&m);
     range(&m, 0, 0, 1, 0, 1);

@@ -46,7 +46,9 @@ static void all_events_come_back(void **state) {
                                                                     .device_to_host_bytes = 60}});
     rk_journal_add_warm(journal, "mark", 43);
     rk_journal_add_executed(
-        journal, (rk_journal_executed[]){{.key = key.digest, .executions = 9}, {.executions = 1}},
+        journal,
+        (rk_journal_executed[]){{.key = key.digest, .executions = 9, .rounds = 8},
+                                {.executions = 1}},
         2);
     rk_journal_add_stored(journal, &(rk_journal_stored){.key = &key,
                                                         .stored = false,
@@ -145,6 +147,7 @@ static void all_events_come_back(void **state) {
     assert_int_equal(model.executed_count, 2);
     assert_string_equal(model.executed[0].key, compile->key);
     assert_int_equal(model.executed[0].executions, 9);
+    assert_int_equal(model.executed[0].rounds, 8);
     assert_int_equal(model.executed[1].executions, 1);
 
     assert_int_equal(model.memory_count, 2);
