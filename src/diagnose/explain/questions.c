@@ -91,11 +91,25 @@ static bool has_other_values(const rk_explained *item) {
            returns_more(item);
 }
 
+// Returns whether the graph differs from one of the first step of PyTorch/XLA in inputs, and that
+// step created values, such as an optimizer's state, which later steps take as inputs.
+static bool follows_first_step(const rk_explanation *x, const rk_explained *item) {
+    enum { SECOND = 2 };
+    if (item->step != SECOND || !item->nearest_of || item->cause != RK_CAUSE_PARAMETERS)
+        return false;
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].is_startup && x->items[i].step == SECOND &&
+            x->items[i].compile->process == item->compile->process &&
+            rk_explained_is_torch(&x->items[i]))
+            return true;
+    return false;
+}
+
 // Returns whether nothing shows a branch, and nothing shows that there is none.
-static bool may_be_branch(const rk_explained *item) {
+static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
-            has_other_values(item));
+            has_other_values(item) || follows_first_step(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -116,11 +130,12 @@ static const rk_difference *first_but_shapes(const rk_explained *item) {
 }
 
 // The difference that answers the question with yes; NULL if the item has none.
-static const rk_difference *evidence_of(const rk_explained *item, const asked *what) {
+static const rk_difference *evidence_of(const rk_explanation *x, const rk_explained *item,
+                                        const asked *what) {
     // A constant in place of an input is no branch.
     bool asks_for_branch = what->causes[RK_CAUSE_STRUCTURE];
     bool is_meant =
-        item->is_startup || (asks_for_branch && (is_no_branch(item) || may_be_branch(item)));
+        item->is_startup || (asks_for_branch && (is_no_branch(item) || may_be_branch(x, item)));
     if (what->causes[item->cause] && !is_meant && !rk_explained_is_constant(item))
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
@@ -213,7 +228,8 @@ static bool is_shown_before(const rk_explained *item, const rk_explained *earlie
     return rk_explained_cost_ns(item) / 5 * 4 > rk_explained_cost_ns(earlier);
 }
 
-static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *text) {
+static void write_may_be_branch(const rk_explanation *x, const rk_explained *item, size_t count,
+                                rk_buf *text) {
     const char *s = count > 1 ? "" : "s";
     rk_buf_add_text(text, rk_explained_name(item));
     if (count > 1)
@@ -228,7 +244,7 @@ static void write_may_be_branch(const rk_explained *item, size_t count, rk_buf *
                           " return%s values that other graphs do not: a branch computes them, or "
                           "only some steps keep them, as for a log or a sum",
                           s);
-    else if (has_other_values(item))
+    else if (has_other_values(item) || follows_first_step(x, item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",
@@ -249,11 +265,12 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
             unread = unread ? unread : item;
             unread_count++;
         }
-        if (what->causes[RK_CAUSE_STRUCTURE] && what->causes[item->cause] && may_be_branch(item)) {
+        if (what->causes[RK_CAUSE_STRUCTURE] && what->causes[item->cause] &&
+            may_be_branch(x, item)) {
             open = open ? open : item;
             open_count++;
         }
-        if (!evidence_of(item, what))
+        if (!evidence_of(x, item, what))
             continue;
         count++;
         if (!worst || is_shown_before(item, worst))
@@ -263,11 +280,11 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
     what->question->known = worst || !(unread || open);
     what->question->answer = worst != NULL;
     if (worst)
-        write_yes(worst, evidence_of(worst, what), count, &text);
+        write_yes(worst, evidence_of(x, worst, what), count, &text);
     else if (unread)
         write_unknown(unread, unread_count, &text);
     else if (open)
-        write_may_be_branch(open, open_count, &text);
+        write_may_be_branch(x, open, open_count, &text);
     else
         rk_buf_add_text(&text, what->no);
     RK_TRY(rk_buf_status(&text));

@@ -378,7 +378,7 @@ static void add_number(const rk_explained *first, const rk_values *list, rk_buf 
         rk_buf_add_format(out, "%s in %s took %zu values", is_array ? "an array" : "a number",
                           rk_explained_name(first), list->count);
     if (is_in_more_programs(first, list))
-        rk_buf_add_format(out, " in %zu programs", list->programs);
+        rk_buf_add_format(out, " in at least %zu programs", list->programs);
     rk_buf_add_text(out, is_array ? "" : ": ");
 }
 
