@@ -239,11 +239,53 @@ static bool is_interrupted(const ranges *list, uint32_t pattern) {
     return (double)work < share_min * (double)all;
 }
 
+static int most_work_first(const void *a, const void *b) {
+    const rk_journal_steps *one = a, *other = b;
+    double x = (double)one->work / (double)one->steps,
+           y = (double)other->work / (double)other->steps;
+    return (x < y) - (x > y);
+}
+
+// Returns whether a tenth of the steps of a pattern carries most of its work. Then these may be the
+// steps, and the others only read numbers.
+static rk_err *is_uneven(const ranges *list, uint32_t pattern, bool *out_uneven) {
+    enum { STEPS_MIN = 20, TENTH = 10 };
+    const double most = 0.6;
+    rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
+    double steps = 0, work = 0, top = 0;
+    size_t count = 0;
+    bool marked = false;
+    *out_uneven = false;
+    if (!sorted)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].rhythm != pattern || !list->items[i].steps)
+            continue;
+        sorted[count++] = list->items[i];
+        steps += (double)list->items[i].steps;
+        work += (double)list->items[i].work;
+        marked |= list->items[i].marked;
+    }
+    if (marked || steps < STEPS_MIN)
+        return NULL;
+    qsort(sorted, count, sizeof *sorted, most_work_first);
+    double left = steps / TENTH;
+    for (size_t i = 0; i < count && left > 0; i++) {
+        double own = (double)sorted[i].steps, taken = own < left ? own : left;
+        top += taken * (double)sorted[i].work / own;
+        left -= taken;
+    }
+    *out_uneven = top > most * work;
+    return NULL;
+}
+
 static rk_err *make_spans(ranges *list, rk_process_steps *process) {
     uint32_t pattern;
     RK_TRY(find_pattern(list, &pattern));
     merge_alike(list, pattern);
-    if (is_interrupted(list, pattern))
+    bool uneven;
+    RK_TRY(is_uneven(list, pattern, &uneven));
+    if (uneven || is_interrupted(list, pattern))
         pattern = 0;
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)

@@ -176,6 +176,24 @@ static void what_a_later_range_counts_does_not_count_twice(void **state) {
     assert_int_equal(process->sums.transfers.host_to_device, 60);
 }
 
+// Most repetitions only read a number. The few others are the steps: an evaluation in some of them
+// carries less.
+static void steps_of_very_unequal_work_are_not_known(void **state) {
+    (void)state;
+    const uint64_t work[] = {40, 400};
+    for (size_t i = 0; i < RK_ARRAY_LEN(work); i++) {
+        made m;
+        RK_AUTO(rk_steps) steps = {0};
+        make(&m);
+        range(&m, 1, 0, 90, 90, 1);
+        range(&m, 1, 90, 10, 10, 1);
+        m.steps[0].steps.work = 90;
+        m.steps[1].steps.work = work[i];
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        assert_int_equal(steps.processes[0].count, i ? 0 : 100);
+    }
+}
+
 static void the_step_with_the_most_executions_counts(void **state) {
     (void)state;
     made m;
@@ -362,6 +380,7 @@ int main(void) {
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
         cmocka_unit_test(what_a_later_range_counts_does_not_count_twice),
+        cmocka_unit_test(steps_of_very_unequal_work_are_not_known),
         cmocka_unit_test(the_step_with_the_most_executions_counts),
         cmocka_unit_test(steps_that_carry_little_work_are_not_known),
         cmocka_unit_test(the_last_step_with_anything_new_is_known),
