@@ -87,9 +87,10 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
         (void)ignored;
         return;
     }
-    (void)fprintf(stderr, "%s%srekindle:%s %s\n", rk_need_text(&remedy),
-                  rk_style(RK_STYLE_DIM, stderr), rk_style(RK_STYLE_NONE, stderr),
-                  rk_need_text(&line));
+    static const char prefix[] = "rekindle:";
+    (void)fprintf(stderr, "%s%s%s%s ", rk_need_text(&remedy), rk_style(RK_STYLE_DIM, stderr),
+                  prefix, rk_style(RK_STYLE_NONE, stderr));
+    rk_term_wrap(rk_need_text(&line), sizeof prefix, 2, rk_term_columns(stderr), stderr);
 }
 
 // Third-party variables may also begin with REKINDLE_. A variable that resembles a setting is

@@ -315,7 +315,8 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
     else if (!list->is_called_before)
         rk_buf_add_format(&text->summary, ", on %s", lines);
     if (reads >= 0.5)
-        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", reads);
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step (the median)",
+                          reads);
     if (list->is_all) {
         rk_buf_add_text(
             &text->advice,

@@ -250,7 +250,8 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
     if (list->reads >= 0.5)
-        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step", list->reads);
+        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step (the median)",
+                          list->reads);
     if (place->is_backward)
         rk_buf_add_text(&text->summary, "; a cut is inside of the call on the line shown, which "
                                         "computes the gradients");
