@@ -41,6 +41,17 @@ static bool has_structure_of(const choice *one, const rk_known *program) {
            known->sketch.structure == program->sketch.structure;
 }
 
+// Returns whether the candidate, a graph of PyTorch/XLA in an earlier start, has the same inputs
+// and operations in any order. A job that loops over a set of tensors has another order in each
+// start.
+static bool is_permutation_of(const choice *one, const rk_known *program) {
+    const rk_known *known = one->candidate.known;
+    return !one->candidate.request && program->has_sketch && known->has_sketch &&
+           !program->sketch.is_mlir && known->sketch.op_count == program->sketch.op_count &&
+           rk_contained_operations(&known->sketch, &program->sketch) >= 1 &&
+           rk_same_types_in_any_order(&known->sketch, &program->sketch);
+}
+
 // An earlier start in the same environment is preferred to the latest start in another environment.
 // A program of this run is not preferred only because the earlier start ran in another environment.
 static bool is_better(const choice *a, const choice *b, const rk_known *program, unsigned source) {
@@ -52,6 +63,8 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
         return b->diff.elsewhere && source != RK_NEAREST_SIBLING;
     if (has_state_unlike(a, b, program) || has_state_unlike(b, a, program))
         return has_state_unlike(a, b, program);
+    if (is_permutation_of(a, program) != is_permutation_of(b, program))
+        return is_permutation_of(a, program);
     if (has_structure_of(a, program) != has_structure_of(b, program))
         return has_structure_of(a, program);
     return a->diff.changes < b->diff.changes;
@@ -59,12 +72,15 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
 
 // Nothing can be closer than one change: the candidates of a source are sorted. But a graph of
 // PyTorch/XLA with one input more or less may be of an evaluation, and a later candidate the same
-// part of the step for another size.
+// part of the step for another size; and a graph of an earlier start with other sizes may come
+// before the same graph in another order.
 static bool is_final(const choice *best, const rk_known *program) {
-    return best->candidate.known && best->diff.changes <= 1 && !best->diff.elsewhere &&
-           !best->candidate.failed &&
-           (best->diff.diff.cause != RK_CAUSE_PARAMETERS || !program->has_sketch ||
-            program->sketch.is_mlir);
+    if (!best->candidate.known || best->diff.changes > 1 || best->diff.elsewhere ||
+        best->candidate.failed)
+        return false;
+    bool may_be_other = best->diff.diff.cause == RK_CAUSE_PARAMETERS ||
+                        (best->diff.diff.cause == RK_CAUSE_SHAPE && !best->candidate.request);
+    return !may_be_other || !program->has_sketch || program->sketch.is_mlir;
 }
 
 // Returns whether the candidate is another function of this run. Between runs, the source may have

@@ -481,6 +481,20 @@ static void inputs_that_changed_places_are_another_order(void **state) {
     expect_in(explanation.items[0].advice, "PYTHONHASHSEED=0");
 }
 
+// The earlier start has the graph in another order, and one in the same order for fewer rows.
+static void another_order_is_nearer_than_another_shape(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++) {
+        run_fixture_keep_entry(
+            f, &(fixture_kept){.job = "torch_shuffled", .file = i, .is_of_other_run = true});
+        (void)run_fixture_ask(&f->other, "torch_shuffled", i);
+    }
+    ask(f, "torch_shuffled", 3);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[0].advice, "a set of tensors");
+}
+
 static void another_order_in_one_start_is_a_branch(void **state) {
     explain_two(*state, "ordered");
     expect_cause(1, RK_CAUSE_STRUCTURE);
@@ -1818,6 +1832,7 @@ int main(void) {
         TEST(advice_on_an_operation_names_the_call),
         TEST(another_order_in_another_start_is_no_branch),
         TEST(inputs_that_changed_places_are_another_order),
+        TEST(another_order_is_nearer_than_another_shape),
         TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
