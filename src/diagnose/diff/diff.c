@@ -246,6 +246,28 @@ static bool returns_other_line(const rk_differ *d) {
            !has_line(d->a, &b);
 }
 
+// Finds the innermost line of an operation that is not of a framework. False if it is the user's.
+static bool find_package_line(const rk_program_index *index, uint32_t op, rk_source *out_line) {
+    rk_path path;
+    rk_path_read(index->model, op, RK_FILE_PACKAGE, &path);
+    if (!path.count || rk_file_owner_of(path.frames[0].file) != RK_FILE_PACKAGE)
+        return false;
+    *out_line = path.frames[0];
+    return true;
+}
+
+static bool returns_other_package_line(const rk_differ *d) {
+    const rk_program_index *const sides[] = {d->a, d->b};
+    rk_source lines[2];
+    for (size_t i = 0; i < 2; i++) {
+        const rk_program_index *index = sides[i];
+        uint32_t op = index->result_count == 1 ? index->producer[index->results[0]] : RK_NO_ID;
+        if (op == RK_NO_ID || !find_package_line(index, op, &lines[i]))
+            return false;
+    }
+    return !rk_source_same_line(&lines[0], &lines[1]);
+}
+
 // Another version of the framework writes the program in another way: all other differences follow
 // from the version.
 static rk_err *compare_producers(rk_differ *d) {
@@ -299,6 +321,9 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);
     out_diff->returns_other_line = out_diff->cause == RK_CAUSE_STRUCTURE && returns_other_line(&d);
+    out_diff->returns_other_package_line =
+        (out_diff->cause == RK_CAUSE_STRUCTURE || out_diff->cause == RK_CAUSE_PARAMETERS) &&
+        returns_other_package_line(&d);
     RK_TRY(compare_producers(&d));
     if (d.shapes && out_diff->cause == RK_CAUSE_STRUCTURE)
         lead_with_operations(&out_diff->list);

@@ -15,6 +15,10 @@ typedef struct rk_program_diff {
     // Only with RK_CAUSE_STRUCTURE: each returns one value, and makes it on a line of the source
     // that the other one lacks.
     bool returns_other_line;
+    // Only with RK_CAUSE_STRUCTURE and RK_CAUSE_PARAMETERS: each returns one value, and makes it on
+    // another line of a package. Pyro checks a value for NaN on one line, and for infinity on
+    // another one.
+    bool returns_other_package_line;
     size_t matched, added, removed; // operations
 } rk_program_diff;
 

@@ -187,6 +187,8 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return true;
     if (torch && structure && diff->returns_other_line) // a loss and an accuracy are read
         return true;
+    if (torch && diff->returns_other_package_line)
+        return true;
     if (torch && (parameters || structure) && are_other_checks(a, b))
         return true;
     if (!parameters && !shape)

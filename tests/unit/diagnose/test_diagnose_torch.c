@@ -56,6 +56,13 @@ static void the_line_of_an_input_is_that_of_its_use(void **unused) {
     assert_in_range(diff.list.items[0].line, 8, 9);
 }
 
+static void two_checks_of_a_package_are_made_on_two_lines(void **unused) {
+    (void)unused;
+    compare("torch_infinite");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS);
+    assert_true(diff.returns_other_package_line);
+}
+
 // The first sentence of the second step is as long as the other one of the first step.
 static void two_inputs_that_change_their_sizes_are_not_mistaken(void **unused) {
     (void)unused;
@@ -204,6 +211,7 @@ int main(void) {
         cmocka_unit_test_teardown(the_inserted_input_is_found_among_equal_types, teardown),
         cmocka_unit_test_teardown(the_line_of_an_input_is_that_of_its_use, teardown),
         cmocka_unit_test_teardown(two_inputs_that_change_their_sizes_are_not_mistaken, teardown),
+        cmocka_unit_test_teardown(two_checks_of_a_package_are_made_on_two_lines, teardown),
         cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
         cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
