@@ -90,6 +90,7 @@ static void print_summary(const rk_settings *settings, const char *run, const ch
     static const char prefix[] = "rekindle:";
     (void)fprintf(stderr, "%s%s%s%s ", rk_need_text(&remedy), rk_style(RK_STYLE_DIM, stderr),
                   prefix, rk_style(RK_STYLE_NONE, stderr));
+    // sizeof counts the NUL: as much as the space after the prefix.
     rk_term_wrap(rk_need_text(&line), sizeof prefix, 2, rk_term_columns(stderr), stderr);
 }
 

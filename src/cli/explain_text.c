@@ -11,7 +11,7 @@
 enum { WIDTH = 100, CAUSES_SHOWN = 12, PATTERNS_SHOWN = 8, DIFFERENCES_SHOWN = 3 };
 enum { NO_CHANGE = 2 }; // the rank of what needs no change
 
-// Prints prose, which is wrapped at 100 columns even if the output is no terminal.
+// The columns for prose, which is wrapped at 100 columns even if the output is no terminal.
 static size_t prose_columns(void) {
     size_t columns = rk_term_columns(stdout);
     return columns ? columns : WIDTH;

@@ -92,20 +92,23 @@ static void take_word(uint64_t word) {
     }
 }
 
-static uint64_t count_waiting(uint64_t *out_tail) {
-    *out_tail = atomic_load_explicit(&tail, memory_order_relaxed);
-    return atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed) - *out_tail;
+// The tail is loaded first and with its order, so that the head is not older than it.
+static bool is_half_full(void) {
+    uint64_t at = atomic_load_explicit(&tail, memory_order_acquire);
+    return atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed) - at > RK_STEPS_RING / 2;
 }
 
-static bool is_half_full(void) {
-    uint64_t at;
-    return count_waiting(&at) > RK_STEPS_RING / 2;
+static void set_tail(uint64_t at) {
+    atomic_store_explicit(&tail, at, memory_order_release);
 }
 
 // Called if the ring was overwritten before it was processed. Lost words count as executions.
-static void pass_over(uint64_t count) {
-    rk_step_detector_skip(detector, count);
-    (void)atomic_fetch_add_explicit(&tail, count, memory_order_relaxed);
+// Returns the new tail.
+static uint64_t pass_over_lost(uint64_t at, uint64_t head) {
+    uint64_t next = head - RK_STEPS_RING / 2;
+    rk_step_detector_skip(detector, next - at);
+    set_tail(next);
+    return next;
 }
 
 static void read_ring(void) {
@@ -116,18 +119,20 @@ static void read_ring(void) {
             return;
         }
     }
-    uint64_t at, waiting;
-    while ((waiting = count_waiting(&at)) > 0) {
-        if (waiting > RK_STEPS_RING) {
-            pass_over(waiting - RK_STEPS_RING / 2);
-            continue;
-        }
+    uint64_t at = atomic_load_explicit(&tail, memory_order_relaxed), head = at;
+    for (;;) {
+        if (at == head) // all threads write the head, so it is loaded once for many words
+            head = atomic_load_explicit(&rk_the_ring.head, memory_order_relaxed);
+        if (head - at > RK_STEPS_RING)
+            at = pass_over_lost(at, head);
+        if (at == head)
+            return;
         atomic_uint_fast64_t *slot = &rk_the_ring.words[at & (RK_STEPS_RING - 1)];
         uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
         if (word == 0)
             return; // its thread has reserved the word, but not written it yet
         atomic_store_explicit(slot, 0, memory_order_relaxed);
-        atomic_store_explicit(&tail, at + 1, memory_order_relaxed);
+        set_tail(++at);
         take_word(word);
     }
 }

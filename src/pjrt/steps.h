@@ -3,7 +3,9 @@
 //
 // An execution costs one atomic addition and one store: a hook writes one word into a ring buffer,
 // and the thread that completes a batch processes it. So the processed state lags behind. If the
-// ring is half full, the threads that complete a batch wait, so that no word is lost. Functions
+// ring is half full, a thread that completes a batch waits until it is processed. Words are lost
+// only if many other threads fill the ring meanwhile, or if a thread reserves a word and does not
+// write it for long; lost words count as executions. Functions
 // that need the exact state (for a compilation, or at the end of an executable or of the process)
 // process the rest of the ring first.
 #pragma once
@@ -25,7 +27,8 @@ typedef struct rk_steps_ring {
 extern rk_steps_ring rk_the_ring;
 
 // Processes the words in the ring. If another thread is doing so, it returns, or waits if the ring
-// is half full. From time to time, it also writes the journal. Thread-safe.
+// is half full. From time to time, it also writes the journal. Thread-safe. May block while another
+// thread processes the ring and writes the journal.
 void rk_steps_catch_up(void);
 
 // The two lowest bits of a word are its kind. In the address of an executable, these bits are zero.

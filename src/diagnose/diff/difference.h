@@ -102,8 +102,8 @@ enum { RK_DIFFERENCES_MAX = 256 };
 
 void rk_differences_cleanup(rk_differences *list);
 
-// Notes that a constant of a line differs: a constant of this line in the list has others, if its
-// values are not these.
+// Called for a constant that differs on a line that the list has already. Sets `has_others` of the
+// constants of this line in the list, unless they have the same two values.
 void rk_differences_note_other(rk_differences *list, const rk_source *place, rk_span before,
                                rk_span after);
 

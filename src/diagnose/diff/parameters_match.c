@@ -307,9 +307,9 @@ static uint32_t count_open(const uint32_t *partner, uint32_t count) {
     return open;
 }
 
-// Pairs all inputs with those at the same position, if this explains the inputs that are open as
-// other shapes. Two inputs whose sizes change, as those of two sentences in each batch, may
-// otherwise be taken for each other: 10 and 14 words, and then 14 and 12.
+// Pairs all inputs by position if then at most as many inputs have another shape as are open in the
+// two programs together. Otherwise two inputs whose sizes change, such as two sentences in each
+// batch, may be taken for each other: 10 and 14 words, then 14 and 12.
 static void prefer_positions(rk_differ *d) {
     uint32_t count = d->a->parameter_count, changed = 0;
     uint32_t open = count_open(d->parameter, count) + count_open(d->parameter_back, count);
@@ -319,8 +319,11 @@ static void prefer_positions(rk_differ *d) {
         if (d->a->parameters[i].name.len || d->b->parameters[i].name.len ||
             !same_kind_of_type(d, i))
             return;
-        changed += rk_differ_hash_type(d->a, d->a->parameters[i].value, true) !=
-                   rk_differ_hash_type(d->b, d->b->parameters[i].value, true);
+        bool is_other = rk_differ_hash_type(d->a, d->a->parameters[i].value, true) !=
+                        rk_differ_hash_type(d->b, d->b->parameters[i].value, true);
+        if (!is_other && d->parameter[i] != RK_NO_ID && d->parameter[i] != i)
+            return; // inputs of one type changed places
+        changed += is_other;
     }
     for (uint32_t i = 0; i < count && changed <= open; i++)
         pair(d, i, i);

@@ -32,7 +32,8 @@ static bool begins(const uint8_t *at, size_t left, const char *part, size_t len)
 #define GENERATED "torch_geometric."
 
 // Packages may lie in another folder, as `pip install --target` or an editable installation makes
-// it. These are folders inside of packages that no job has.
+// it. These are folders inside of packages that no job has; the last one is the beginning of a
+// file's name.
 static bool is_inside_of_package(const uint8_t *at, size_t left) {
     static const char *const inner[] = {
         "jax/_src/",    "flax/linen/",     "flax/nnx/",           "flax/core/",

@@ -176,14 +176,14 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
         return torch ? "The operations are the same, in another order or with other operands. If "
                        "nobody changed the source since that run, it may loop over a set: each "
                        "Python process may have another order. PYTHONHASHSEED=0 in the environment "
-                       "of the job keeps it if the set holds strings; a set of tensors or other "
-                       "objects needs a list in its place. Or two numbers that were read are equal "
+                       "of the job keeps it if the set holds strings; use a list in place of a "
+                       "set of tensors or other objects. Or two numbers that were read are equal "
                        "in one of the two runs only: PyTorch/XLA passes them as one input."
                      : "The operations are the same, in another order or with other operands. If "
                        "nobody changed the source since that run, it may loop over a set: each "
                        "Python process may have another order. PYTHONHASHSEED=0 in the environment "
-                       "of the job keeps it if the set holds strings; a set of other objects needs "
-                       "a list in its place.";
+                       "of the job keeps it if the set holds strings; use a list in place of a "
+                       "set of other objects.";
     if (torch && is_same_but_views(item))
         return "The two graphs have the same operations but for transposes and reshapes: "
                "PyTorch/XLA records a view of a tensor once or twice. Each graph is compiled once "

@@ -70,10 +70,10 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
     return a->diff.changes < b->diff.changes;
 }
 
-// Nothing can be closer than one change: the candidates of a source are sorted. But a graph of
-// PyTorch/XLA with one input more or less may be of an evaluation, and a later candidate the same
-// part of the step for another size; and a graph of an earlier start with other sizes may come
-// before the same graph in another order.
+// Nothing can be closer than one change: the candidates of a source are sorted. There are two
+// exceptions for graphs of PyTorch/XLA. A graph with one input more or less may be of an
+// evaluation; a later candidate may then be the same part of the step for another size. A graph of
+// an earlier start with other sizes may come before the same graph in another order.
 static bool is_final(const choice *best, const rk_known *program) {
     if (!best->candidate.known || best->diff.changes > 1 || best->diff.elsewhere ||
         best->candidate.failed)

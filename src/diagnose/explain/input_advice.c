@@ -307,10 +307,10 @@ static const char *torch_advice(const rk_explained *item) {
                "torch_xla.sync() after it.";
     if (is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
-               "and two equal numbers as one. So there is another graph where a number happens to "
-               "equal another one, in the first step of a sum or an average that is kept on the "
-               "device (of a loss, of an accuracy), and for another check of the same value (for "
-               "NaN, and for infinity). Each graph is compiled once and stored. If "
+               "and two equal numbers as one. So there is another graph in two cases: a number "
+               "happens to equal another one; or a sum or an average that is kept on the device "
+               "(of a loss, of an accuracy) is in its first step. Each graph is compiled once and "
+               "stored. If "
                "there is such a sum, fewer graphs are needed if it adds up numbers that were read "
                "(.item(), once after the step).";
     if (rk_explain_has_only_results(item))

@@ -6,7 +6,7 @@
 #include "diagnose/explain/patterns_internal.h"
 
 enum {
-    ROUNDS_MIN = 3, // minimum executions of a recurring program
+    ROUNDS_MIN = 3, // minimum rounds of a recurring program
     EAGER_MIN = 5,  // framework operations in each step
     EAGER_LINES_MIN = 2,
     EAGER_ON_LINE_MIN = 6, // if they are all on one line
@@ -23,12 +23,12 @@ typedef struct piece {
 typedef struct pieces {
     piece *items; // owned
     size_t count;
-    uint64_t rounds;       // executions of the most executed whole program
+    uint64_t repetitions;  // executions of the most executed whole program
     uint64_t whole;        // executions of all whole programs
     size_t usual;          // framework operations that a usual step executes, each counted once
     bool is_all;           // the steps call no jitted function
     bool is_called_before; // the start called the operations, too: their lines may be those of it
-    bool is_scattered;     // hardly any of them runs in each step
+    bool is_scattered;     // fewer than EAGER_MIN of them run in nearly each step
 } pieces;
 
 static void pieces_cleanup(pieces *list) {
@@ -73,14 +73,14 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
         if (!is_whole(out_pieces->items[i].known))
             continue;
         out_pieces->whole += executions;
-        if (executions > out_pieces->rounds)
-            out_pieces->rounds = executions;
+        if (executions > out_pieces->repetitions)
+            out_pieces->repetitions = executions;
     }
     return NULL;
 }
 
 static bool is_recurring(const pieces *list, const piece *one) {
-    return 2 * one->rounds >= list->rounds && one->rounds >= ROUNDS_MIN;
+    return 2 * one->rounds >= list->repetitions && one->rounds >= ROUNDS_MIN;
 }
 
 // Keeps the framework operations that recur in the steps.
@@ -108,7 +108,7 @@ static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const
 
 static bool is_in_steps(const rk_explainer *e, size_t process, const pieces *list,
                         const piece *one) {
-    return 2 * executions_in_steps(e, process, one) >= list->rounds;
+    return 2 * executions_in_steps(e, process, one) >= list->repetitions;
 }
 
 // Removes framework operations of the start, however often they ran there. The operations that make
@@ -311,7 +311,7 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
                       "step",
                       list->usual);
     if (list->is_scattered)
-        rk_buf_add_text(&text->summary, ", not the same ones in all of the steps");
+        rk_buf_add_text(&text->summary, ", but not always the same ones");
     else if (!list->is_called_before)
         rk_buf_add_format(&text->summary, ", on %s", lines);
     if (reads >= 0.5)
@@ -352,7 +352,7 @@ static bool are_random(const pieces *list) {
 }
 
 static bool is_in_pieces(const pieces *list) {
-    if (list->rounds < ROUNDS_MIN || list->count < EAGER_MIN)
+    if (list->repetitions < ROUNDS_MIN || list->count < EAGER_MIN)
         return false;
     return count_lines(list) >= EAGER_LINES_MIN ||
            (list->count >= EAGER_ON_LINE_MIN && !are_random(list));
@@ -365,11 +365,12 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_TRY(collect(e, process, &list));
     const rk_process_steps *own = &steps->processes[process];
     // Each step may call a version of its own, such as the update of one of several solvers.
-    bool is_rare = 2 * list.rounds < own->count;
+    bool is_rare = 2 * list.repetitions < own->count;
     list.is_all = 2 * list.whole < own->count;
     if (is_rare)
-        list.rounds = own->count;
-    for (size_t i = 0; i < list.count && list.is_all; i++) // no program begins a round
+        list.repetitions = own->count;
+    // Hardly any program begins a round.
+    for (size_t i = 0; list.is_all && i < list.count; i++)
         list.items[i].rounds = list.items[i].executions;
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);

@@ -267,9 +267,9 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
     else if (place->is_read)
         rk_buf_add_text(&text->summary, "; it is read there or on a later line");
     if (shared_ns)
-        rk_buf_add_text(&text->summary, ". The seconds shown are those of all parts but the "
-                                        "largest, with all their versions. Other findings count "
-                                        "some of them, too");
+        rk_buf_add_text(&text->summary, ". Its seconds are those of all parts but the largest, "
+                                        "with all their versions; other findings count some of "
+                                        "these seconds, too");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph. Read numbers for a log once, after the step; choose with "

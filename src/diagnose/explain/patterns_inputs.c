@@ -231,8 +231,8 @@ static const rk_run_compile *find_creator(const rk_explainer *e, const rk_explai
 
 static void describe_sets(const rk_members *members, rk_buf *out) {
     rk_buf_add_format(out,
-                      "%s was compiled again %zu times with more or fewer inputs; some inputs are "
-                      "not always there (",
+                      "%s was compiled again %zu times with other inputs; some inputs are not "
+                      "always there (",
                       rk_explained_name(members->items[0]), members->count);
     write_names(members, is_input, out);
 }

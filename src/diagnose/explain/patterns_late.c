@@ -330,9 +330,10 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
         is_script && in == SAME_FUNCTION ? "each is" : "it is",
         calls_library(group, count) ? ", if the library that is called allows it" : "");
     rk_buf_add_text(&text->advice,
-                    " Pass arrays that change as arguments: an array of an object or a closure "
-                    "becomes a constant, and another one compiles again. What reads a value to "
-                    "choose a branch or a size (.item(), x[mask]) cannot be jitted");
+                    " Pass arrays that change as arguments: an array that the function takes from "
+                    "an object or a closure becomes a constant, and each new array is another "
+                    "program. Code that reads a value to choose a branch or a size (.item(), "
+                    "x[mask]) cannot be jitted");
     if (!calls_library(group, count) && !(in == SAME_LINE && has_product(group, count)))
         rk_buf_add_text(&text->advice, "; NumPy can calculate it (jax.device_get)");
     rk_buf_add_text(&text->advice, ".");

@@ -91,11 +91,22 @@ static bool has_other_values(const rk_explained *item) {
            returns_more(item);
 }
 
-// Returns whether the graph differs from one of the first step of PyTorch/XLA in inputs, and that
-// step created values, such as an optimizer's state, which later steps take as inputs.
+// Returns whether the program of a request was compiled before a step.
+static bool is_before_step(const rk_explanation *x, const rk_run_compile *request, uint64_t step) {
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].compile == request)
+            return x->items[i].step < step;
+    return false;
+}
+
+// Returns whether the graph was compiled in the second step of PyTorch/XLA and differs in inputs
+// from an earlier one, and whether that first step created values, such as an optimizer's state,
+// which another graph of the second step takes as inputs.
 static bool follows_first_step(const rk_explanation *x, const rk_explained *item) {
     enum { SECOND = 2 };
-    if (item->step != SECOND || !item->nearest_of || item->cause != RK_CAUSE_PARAMETERS)
+    if (item->step != SECOND || item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of ||
+        item->nearest_of->process != item->compile->process ||
+        !is_before_step(x, item->nearest_of, SECOND))
         return false;
     for (size_t i = 0; i < x->count; i++)
         if (x->items[i].is_startup && x->items[i].step == SECOND &&

@@ -369,7 +369,7 @@ static bool are_positions(const rk_explained *first) {
            rk_value_difference(first)->line;
 }
 
-// Appends "a number in jit_step took 12 values in 23 programs: ".
+// Appends "a number in jit_step took 12 values in at least 23 programs: ".
 static void add_number(const rk_explained *first, const rk_values *list, rk_buf *out) {
     bool is_array = rk_explain_is_array(first);
     if (are_positions(first))

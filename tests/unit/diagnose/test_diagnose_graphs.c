@@ -92,10 +92,11 @@ static void another_size_of_a_part_costs_the_step_too(void **state) {
     assert_int_equal(pattern->member_count, 1);
     assert_int_equal(pattern->lost_ns, 1000000000);
     assert_int_equal(pattern->shared_ns, 1000000000);
-    assert_non_null(strstr(pattern->summary, "Other findings count some of them, too"));
+    assert_non_null(strstr(pattern->summary, "other findings count some of these seconds, too"));
 }
 
-// Each step reads for a size of its own, and the evaluation after some steps for the same size.
+// The read of the step was executed once. An evaluation executed the same read for another size
+// five times.
 static void the_line_of_a_cut_is_not_that_of_an_evaluation(void **state) {
     fixture *f = *state;
     prepare(f, "torch_evaluated", 1, 1, 2, 6);
