@@ -308,10 +308,11 @@ static uint32_t count_open(const uint32_t *partner, uint32_t count) {
 }
 
 // Pairs all inputs by position if then at most as many inputs have another shape as are open in the
-// two programs together. Otherwise two inputs whose sizes change, such as two sentences in each
-// batch, may be taken for each other: 10 and 14 words, then 14 and 12.
+// two programs together, and fewer inputs of one type come back to their places. Otherwise two
+// inputs whose sizes change, such as two sentences in each batch, may be taken for each other: 10
+// and 14 words, then 14 and 12.
 static void prefer_positions(rk_differ *d) {
-    uint32_t count = d->a->parameter_count, changed = 0;
+    uint32_t count = d->a->parameter_count, changed = 0, moved = 0;
     uint32_t open = count_open(d->parameter, count) + count_open(d->parameter_back, count);
     if (!open)
         return;
@@ -321,11 +322,10 @@ static void prefer_positions(rk_differ *d) {
             return;
         bool is_other = rk_differ_hash_type(d->a, d->a->parameters[i].value, true) !=
                         rk_differ_hash_type(d->b, d->b->parameters[i].value, true);
-        if (!is_other && d->parameter[i] != RK_NO_ID && d->parameter[i] != i)
-            return; // inputs of one type changed places
+        moved += !is_other && d->parameter[i] != RK_NO_ID && d->parameter[i] != i;
         changed += is_other;
     }
-    for (uint32_t i = 0; i < count && changed <= open; i++)
+    for (uint32_t i = 0; i < count && changed <= open && moved < open; i++)
         pair(d, i, i);
 }
 
