@@ -88,6 +88,20 @@ static void advice_that_is_no_cause_is_announced(void **state) {
     expect_text(&f, "; there is other advice\n");
 }
 
+static void seconds_that_other_findings_count_are_shown_too(void **state) {
+    (void)state;
+    fixture f;
+    rk_pattern pattern = {.kind = RK_PATTERN_FRAGMENTS,
+                          .summary = none,
+                          .advice = none,
+                          .lost_ns = 1000000000,
+                          .shared_ns = 4000000000};
+    make(&f, RK_CAUSE_FIRST);
+    f.explanation.patterns = &pattern;
+    f.explanation.pattern_count = 1;
+    expect_text(&f, "a step in pieces (fragments), 5.0 s\n");
+}
+
 static void new_programs_are_counted_too(void **state) {
     (void)state;
     fixture f;
@@ -199,6 +213,7 @@ int main(void) {
         cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
         cmocka_unit_test(a_failure_is_no_cause_that_costs),
         cmocka_unit_test(advice_that_is_no_cause_is_announced),
+        cmocka_unit_test(seconds_that_other_findings_count_are_shown_too),
         cmocka_unit_test(new_programs_are_counted_too),
         cmocka_unit_test(a_reason_is_given_for_what_cannot_be_compared),
         cmocka_unit_test(a_function_that_is_compiled_again_and_again_is_named),
