@@ -249,8 +249,7 @@ static int most_work_first(const void *a, const void *b) {
 // Returns whether a tenth of the steps of a pattern carries most of its work. Then these may be the
 // steps, and the others only read numbers.
 static rk_err *is_uneven(const ranges *list, uint32_t pattern, bool *out_uneven) {
-    enum { STEPS_MIN = 20, TENTH = 10 };
-    const double most = 0.6;
+    const double steps_min = 20, most = 0.6;
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
     double steps = 0, work = 0, top = 0;
     size_t count = 0;
@@ -266,10 +265,10 @@ static rk_err *is_uneven(const ranges *list, uint32_t pattern, bool *out_uneven)
         work += (double)list->items[i].work;
         marked |= list->items[i].marked;
     }
-    if (marked || steps < STEPS_MIN)
+    if (marked || steps < steps_min)
         return NULL;
     qsort(sorted, count, sizeof *sorted, most_work_first);
-    double left = steps / TENTH;
+    double left = steps / 10;
     for (size_t i = 0; i < count && left > 0; i++) {
         double own = (double)sorted[i].steps, taken = own < left ? own : left;
         top += taken * (double)sorted[i].work / own;
