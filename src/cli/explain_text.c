@@ -92,7 +92,7 @@ static void print_advice(const rk_explanation *x, const finding *one, const list
 
 static void print_pattern(const rk_pattern *pattern, FILE *out) {
     const uint64_t shown_min_ns = 10000000; // less is no loss
-    uint64_t cost_ns = pattern->lost_ns + pattern->shared_ns;
+    uint64_t cost_ns = rk_pattern_cost_ns(pattern);
     bool costs = cost_ns >= shown_min_ns;
     (void)fprintf(out, "\n%s%s (%s)%s%s%s\n", rk_style(RK_STYLE_BAD, stdout),
                   rk_pattern_kind_words(pattern->kind), rk_pattern_kind_name(pattern->kind),

@@ -75,7 +75,7 @@ static json_t *pattern_json(const rk_pattern *pattern) {
     for (size_t i = 0; i < pattern->member_count; i++)
         rk_out_append(programs, rk_out_string(pattern->members[i]->compile->program));
     rk_out_set(object, "programs", programs);
-    rk_out_set(object, "seconds", rk_out_seconds(pattern->lost_ns + pattern->shared_ns));
+    rk_out_set(object, "seconds", rk_out_seconds(rk_pattern_cost_ns(pattern)));
     rk_out_set(object, "summary", rk_out_nullable(pattern->summary));
     rk_out_set(object, "file", rk_out_nullable(pattern->file));
     rk_out_set(object, "line", pattern->file ? rk_out_uint(pattern->line) : json_null());

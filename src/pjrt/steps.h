@@ -5,9 +5,9 @@
 // and the thread that completes a batch processes it. So the processed state lags behind. If the
 // ring is half full, a thread that completes a batch waits until it is processed. Words are lost
 // only if many other threads fill the ring meanwhile, or if a thread reserves a word and does not
-// write it for long; lost words count as executions. Functions
-// that need the exact state (for a compilation, or at the end of an executable or of the process)
-// process the rest of the ring first.
+// write it for long; lost words count as executions. Functions that need the exact state (for a
+// compilation, or at the end of an executable or of the process) process the rest of the ring
+// first.
 #pragma once
 
 #include "identity/key.h"

@@ -225,9 +225,14 @@ static bool is_accumulation(const rk_differ *d) {
            count_computed_results(d->a) == count_computed_results(d->b);
 }
 
+// The operation that makes the only result of a program; RK_NO_ID if there is none.
+static uint32_t result_op(const rk_program_index *index) {
+    return index->result_count == 1 ? index->producer[index->results[0]] : RK_NO_ID;
+}
+
 // Finds the line that makes the only result of a program.
 static bool find_result_line(const rk_program_index *index, rk_source *out_line) {
-    uint32_t op = index->result_count == 1 ? index->producer[index->results[0]] : RK_NO_ID;
+    uint32_t op = result_op(index);
     return op != RK_NO_ID && rk_program_index_source(index, op, out_line);
 }
 
@@ -246,9 +251,13 @@ static bool returns_other_line(const rk_differ *d) {
            !has_line(d->a, &b);
 }
 
-// Finds the innermost line of an operation that is not of a framework. False if it is the user's.
-static bool find_package_line(const rk_program_index *index, uint32_t op, rk_source *out_line) {
+// Finds the line of a package that makes the only result of a program. False if a line of the user
+// makes it.
+static bool find_package_line(const rk_program_index *index, rk_source *out_line) {
     rk_path path;
+    uint32_t op = result_op(index);
+    if (op == RK_NO_ID)
+        return false;
     rk_path_read(index->model, op, RK_FILE_PACKAGE, &path);
     if (!path.count || rk_file_owner_of(path.frames[0].file) != RK_FILE_PACKAGE)
         return false;
@@ -257,15 +266,9 @@ static bool find_package_line(const rk_program_index *index, uint32_t op, rk_sou
 }
 
 static bool returns_other_package_line(const rk_differ *d) {
-    const rk_program_index *const sides[] = {d->a, d->b};
-    rk_source lines[2];
-    for (size_t i = 0; i < 2; i++) {
-        const rk_program_index *index = sides[i];
-        uint32_t op = index->result_count == 1 ? index->producer[index->results[0]] : RK_NO_ID;
-        if (op == RK_NO_ID || !find_package_line(index, op, &lines[i]))
-            return false;
-    }
-    return !rk_source_same_line(&lines[0], &lines[1]);
+    rk_source a, b;
+    return find_package_line(d->a, &a) && find_package_line(d->b, &b) &&
+           !rk_source_same_line(&a, &b);
 }
 
 // Another version of the framework writes the program in another way: all other differences follow

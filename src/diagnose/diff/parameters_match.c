@@ -206,9 +206,10 @@ static rk_err *match_retyped(rk_differ *d) {
     return NULL;
 }
 
-static bool same_kind_of_type(const rk_differ *d, uint32_t i) {
-    return rk_differ_hash_type(d->a, d->a->parameters[i].value, false) ==
-           rk_differ_hash_type(d->b, d->b->parameters[i].value, false);
+// `exact`: with the dimensions.
+static bool same_type_at(const rk_differ *d, uint32_t i, bool exact) {
+    return rk_differ_hash_type(d->a, d->a->parameters[i].value, exact) ==
+           rk_differ_hash_type(d->b, d->b->parameters[i].value, exact);
 }
 
 // Returns whether two inputs have another element type, and one is a single number: they are not
@@ -223,7 +224,7 @@ static bool are_unlike(const rk_differ *d, uint32_t i) {
 static void match_positions(rk_differ *d, bool any) {
     for (uint32_t i = 0; i < d->a->parameter_count && i < d->b->parameter_count; i++)
         if (d->parameter[i] == RK_NO_ID && d->parameter_back[i] == RK_NO_ID &&
-            (any ? !are_unlike(d, i) : same_kind_of_type(d, i)))
+            (any ? !are_unlike(d, i) : same_type_at(d, i, false)))
             pair(d, i, i);
 }
 
@@ -318,10 +319,9 @@ static void prefer_positions(rk_differ *d) {
         return;
     for (uint32_t i = 0; i < count; i++) {
         if (d->a->parameters[i].name.len || d->b->parameters[i].name.len ||
-            !same_kind_of_type(d, i))
+            !same_type_at(d, i, false))
             return;
-        bool is_other = rk_differ_hash_type(d->a, d->a->parameters[i].value, true) !=
-                        rk_differ_hash_type(d->b, d->b->parameters[i].value, true);
+        bool is_other = !same_type_at(d, i, true);
         moved += !is_other && d->parameter[i] != RK_NO_ID && d->parameter[i] != i;
         changed += is_other;
     }

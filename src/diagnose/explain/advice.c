@@ -187,8 +187,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (torch && is_same_but_views(item))
         return "The two graphs have the same operations but for transposes and reshapes: "
                "PyTorch/XLA records a view of a tensor once or twice. Each graph is compiled once "
-               "and stored, "
-               "and there is nothing to fix.";
+               "and stored, and there is nothing to fix.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return torch ? "The source, a setting that it reads, a value that decides a branch or a "
                        "loop in Python, or numbers that are equal, 0 or 1 in one of the two runs "
@@ -212,8 +211,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (torch && is_of_same_kinds(item))
         return "The operations are of the same kinds, on the same lines, but not of the same "
                "number or order. A loop in Python runs for another number of elements, such as the "
-               "rows "
-               "of a smaller last batch, or a branch within one line decides. Each graph is "
+               "rows of a smaller last batch, or a branch within one line decides. Each graph is "
                "compiled once and stored. If a smaller batch is the reason, drop it or pad it.";
     return torch ? "The two graphs have other operations. If they are two parts of the job, such "
                    "as training and evaluation, there is nothing to fix: each is compiled once and "

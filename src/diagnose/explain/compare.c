@@ -41,15 +41,19 @@ static bool has_structure_of(const choice *one, const rk_known *program) {
            known->sketch.structure == program->sketch.structure;
 }
 
+// Returns whether two programs have the same inputs and operations in any order.
+static bool have_same_parts(const rk_sketch *a, const rk_sketch *b) {
+    return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 &&
+           rk_same_types_in_any_order(a, b);
+}
+
 // Returns whether the candidate, a graph of PyTorch/XLA in an earlier start, has the same inputs
 // and operations in any order. A job that loops over a set of tensors has another order in each
 // start.
 static bool is_permutation_of(const choice *one, const rk_known *program) {
     const rk_known *known = one->candidate.known;
     return !one->candidate.request && program->has_sketch && known->has_sketch &&
-           !program->sketch.is_mlir && known->sketch.op_count == program->sketch.op_count &&
-           rk_contained_operations(&known->sketch, &program->sketch) >= 1 &&
-           rk_same_types_in_any_order(&known->sketch, &program->sketch);
+           !program->sketch.is_mlir && have_same_parts(&known->sketch, &program->sketch);
 }
 
 // An earlier start in the same environment is preferred to the latest start in another environment.
@@ -165,9 +169,7 @@ bool rk_explain_is_reordered(const rk_explained *item) {
     bool is_traced_again = item->nearest_of && !rk_explained_is_torch(item);
     if (item->cause != RK_CAUSE_STRUCTURE || is_traced_again || !has_sketches(item))
         return false;
-    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
-    return a->op_count == b->op_count && rk_contained_operations(a, b) >= 1 &&
-           rk_same_types_in_any_order(a, b);
+    return have_same_parts(&item->nearest->sketch, &item->program->sketch);
 }
 
 // Inputs of two types that changed places are another order, and no other types.

@@ -28,6 +28,10 @@ const char *rk_pattern_kind_words(rk_pattern_kind kind) {
     return words[kind];
 }
 
+uint64_t rk_pattern_cost_ns(const rk_pattern *pattern) {
+    return pattern->lost_ns + pattern->shared_ns;
+}
+
 bool rk_pattern_explains(const rk_pattern *pattern) {
     return pattern->kind != RK_PATTERN_REPEATED_BLOCKS && pattern->kind != RK_PATTERN_FRAGMENTS &&
            pattern->kind != RK_PATTERN_EAGER_STARTUP;

@@ -98,6 +98,9 @@ typedef struct rk_pattern {
     uint32_t line;
 } rk_pattern;
 
+// The seconds of a pattern for people, in nanoseconds: also those that other findings count.
+uint64_t rk_pattern_cost_ns(const rk_pattern *pattern);
+
 // True if the pattern explains its members, which then need not be listed one by one.
 bool rk_pattern_explains(const rk_pattern *pattern);
 

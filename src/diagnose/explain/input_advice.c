@@ -310,9 +310,8 @@ static const char *torch_advice(const rk_explained *item) {
                "and two equal numbers as one. So there is another graph in two cases: a number "
                "happens to equal another one; or a sum or an average that is kept on the device "
                "(of a loss, of an accuracy) is in its first step. Each graph is compiled once and "
-               "stored. If "
-               "there is such a sum, fewer graphs are needed if it adds up numbers that were read "
-               "(.item(), once after the step).";
+               "stored. If there is such a sum, fewer graphs are needed if it adds up numbers that "
+               "were read (.item(), once after the step).";
     if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "

@@ -60,26 +60,39 @@ static void read_pair(const char *job, unsigned first, rk_test_indexed *a, rk_te
     rk_test_read(file, b);
 }
 
-static void expect(const expected *e) {
+// Two programs and their differences.
+typedef struct compared {
     rk_test_indexed a, b;
     rk_program_diff diff;
-    read_pair(e->job, 1, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
-    expect_text(e->job, rk_cause_name(diff.cause), rk_cause_name(e->cause));
-    assert_true(diff.list.count > 0);
-    const rk_difference *d = &diff.list.items[0];
+} compared;
+
+static void compare(const char *job, unsigned first, compared *out) {
+    read_pair(job, first, &out->a, &out->b);
+    rk_expect_ok(rk_diff_programs(&out->a.index, &out->b.index, &out->diff));
+}
+
+static void compared_cleanup(compared *one) {
+    rk_program_diff_cleanup(&one->diff);
+    rk_test_indexed_cleanup(&one->a);
+    rk_test_indexed_cleanup(&one->b);
+}
+
+static void expect(const expected *e) {
+    compared of;
+    compare(e->job, 1, &of);
+    expect_text(e->job, rk_cause_name(of.diff.cause), rk_cause_name(e->cause));
+    assert_true(of.diff.list.count > 0);
+    const rk_difference *d = &of.diff.list.items[0];
     expect_text(e->job, rk_difference_kind_name(d->kind), rk_difference_kind_name(e->kind));
     expect_text(e->job, d->attribute, e->attribute);
     expect_text(e->job, d->before, e->before);
     expect_text(e->job, d->after, e->after);
     expect_text(e->job, d->file, "/job/train.py");
     assert_int_equal(d->line, e->line);
-    if (diff.list.cause_count != e->causes)
-        fail_msg("%s: %zu causes instead of %zu", e->job, diff.list.cause_count, e->causes);
-    assert_int_equal(diff.accumulates, strcmp(e->job, "accumulate") == 0);
-    rk_program_diff_cleanup(&diff);
-    rk_test_indexed_cleanup(&a);
-    rk_test_indexed_cleanup(&b);
+    if (of.diff.list.cause_count != e->causes)
+        fail_msg("%s: %zu causes instead of %zu", e->job, of.diff.list.cause_count, e->causes);
+    assert_int_equal(of.diff.accumulates, strcmp(e->job, "accumulate") == 0);
+    compared_cleanup(&of);
 }
 
 static void each_cause_is_found_at_its_line(void **unused) {
@@ -92,38 +105,28 @@ static void each_cause_is_found_at_its_line(void **unused) {
 // constant.
 static void a_constant_that_is_shared_is_still_one(void **unused) {
     (void)unused;
-    rk_test_indexed a, b;
-    rk_program_diff diff;
-    read_pair("counter", 2, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
-    assert_int_equal(diff.cause, RK_CAUSE_CONSTANT);
-    assert_int_equal(diff.list.cause_count, 1);
-    expect_text("counter", diff.list.items[0].before, "4");
-    expect_text("counter", diff.list.items[0].after, "2");
-    assert_int_equal(diff.list.items[0].line, 8);
-    rk_program_diff_cleanup(&diff);
-    rk_test_indexed_cleanup(&a);
-    rk_test_indexed_cleanup(&b);
+    compared counter;
+    compare("counter", 2, &counter);
+    const rk_difference *first = &counter.diff.list.items[0];
+    assert_int_equal(counter.diff.cause, RK_CAUSE_CONSTANT);
+    assert_int_equal(counter.diff.list.cause_count, 1);
+    expect_text("counter", first->before, "4");
+    expect_text("counter", first->after, "2");
+    assert_int_equal(first->line, 8);
+    compared_cleanup(&counter);
 }
 
 static void another_constant_of_the_line_is_noted(void **unused) {
     (void)unused;
-    rk_test_indexed a, b;
-    rk_program_diff diff;
-    read_pair("rates", 1, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
-    assert_int_equal(diff.list.cause_count, 1);
-    expect_text("rates", diff.list.items[0].before, "0.100000001");
-    assert_true(diff.list.items[0].has_others);
-    rk_program_diff_cleanup(&diff);
-    rk_test_indexed_cleanup(&a);
-    rk_test_indexed_cleanup(&b);
-    read_pair("counter", 2, &a, &b);
-    rk_expect_ok(rk_diff_programs(&a.index, &b.index, &diff));
-    assert_false(diff.list.items[0].has_others);
-    rk_program_diff_cleanup(&diff);
-    rk_test_indexed_cleanup(&a);
-    rk_test_indexed_cleanup(&b);
+    compared rates, counter;
+    compare("rates", 1, &rates);
+    compare("counter", 2, &counter);
+    assert_int_equal(rates.diff.list.cause_count, 1);
+    expect_text("rates", rates.diff.list.items[0].before, "0.100000001");
+    assert_true(rates.diff.list.items[0].has_others);
+    assert_false(counter.diff.list.items[0].has_others);
+    compared_cleanup(&rates);
+    compared_cleanup(&counter);
 }
 
 static void a_program_is_like_itself(void **unused) {

@@ -898,14 +898,18 @@ static void a_step_may_have_more_fragments_than_those_found(void **state) {
                                 "every step, on lines 6, 7 and others");
 }
 
+static void expect_five_fragments(fixture *f) {
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 5);
+}
+
 // A line for a log runs in some steps only.
 static void an_operation_of_some_steps_is_no_part_of_each(void **state) {
     prepare_loader(*state, 6, 7);
     executed[0].executions = 60; // in 100 steps
-    explain(*state);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(pattern->member_count, 5);
+    expect_five_fragments(*state);
 }
 
 // A plot reads its points one by one, in some steps only.
@@ -913,10 +917,7 @@ static void an_operation_of_a_plot_is_no_part_of_each_step(void **state) {
     prepare_loader(*state, 6, 7);
     executed[0].executions = 13000; // in 100 steps
     executed[0].rounds = 60;
-    explain(*state);
-    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
-    assert_non_null(pattern);
-    assert_int_equal(pattern->member_count, 5);
+    expect_five_fragments(*state);
 }
 
 // Two loops have operations of their own: each operation runs in half of the steps.

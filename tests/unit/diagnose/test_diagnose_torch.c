@@ -32,6 +32,11 @@ static void compare(const char *job) {
     compare_two(job, 1, 2);
 }
 
+static void expect_values(size_t at, const char *before, const char *after) {
+    assert_string_equal(diff.list.items[at].before, before);
+    assert_string_equal(diff.list.items[at].after, after);
+}
+
 static void the_inserted_input_is_found_among_equal_types(void **unused) {
     (void)unused;
     compare("torch_key");
@@ -51,8 +56,7 @@ static void the_line_of_an_input_is_that_of_its_use(void **unused) {
     compare("torch_batch");
     assert_int_equal(diff.cause, RK_CAUSE_SHAPE);
     assert_int_equal(diff.list.cause_count, 1);
-    assert_string_equal(diff.list.items[0].before, "tensor<8xf32>");
-    assert_string_equal(diff.list.items[0].after, "tensor<4xf32>");
+    expect_values(0, "tensor<8xf32>", "tensor<4xf32>");
     assert_in_range(diff.list.items[0].line, 8, 9);
 }
 
@@ -69,10 +73,8 @@ static void two_inputs_that_change_their_sizes_are_not_mistaken(void **unused) {
     compare("torch_sentences");
     assert_int_equal(diff.cause, RK_CAUSE_SHAPE);
     assert_int_equal(diff.list.cause_count, 2);
-    assert_string_equal(diff.list.items[0].before, "tensor<8x5xs64>");
-    assert_string_equal(diff.list.items[0].after, "tensor<8x7xs64>");
-    assert_string_equal(diff.list.items[1].before, "tensor<8x7xs64>");
-    assert_string_equal(diff.list.items[1].after, "tensor<8x6xs64>");
+    expect_values(0, "tensor<8x5xs64>", "tensor<8x7xs64>");
+    expect_values(1, "tensor<8x7xs64>", "tensor<8x6xs64>");
 }
 
 static void an_input_with_a_line_comes_first(void **unused) {
@@ -153,8 +155,7 @@ static void views_of_gradients_are_no_cause(void **unused) {
     compare("torch_views");
     assert_int_equal(diff.cause, RK_CAUSE_CONSTANT);
     assert_int_equal(diff.list.cause_count, 1);
-    assert_string_equal(diff.list.items[0].before, "0");
-    assert_string_equal(diff.list.items[0].after, "1");
+    expect_values(0, "0", "1");
     assert_int_equal(diff.list.items[0].line, 10);
 }
 
