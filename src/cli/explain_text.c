@@ -39,6 +39,9 @@ typedef struct finding {
     const rk_pattern *pattern; // NULL: a compilation
     const rk_explained *item;
     uint64_t cost_ns;
+    bool is_alike;      // a finding above in the list says the same: only that one is printed
+    size_t alike_count; // those further down that say the same
+    uint64_t alike_ns;
 } finding;
 
 // What is listed above a finding.
@@ -181,13 +184,17 @@ static int rank_of(const finding *one) {
     return rk_explained_needs_no_change(one->item) ? NO_CHANGE : 0;
 }
 
+static uint64_t total_ns(const finding *one) {
+    return one->cost_ns + one->alike_ns;
+}
+
 // Of equal rank the costliest first.
 static int costly_first(const void *a, const void *b) {
     const finding *x = a, *y = b;
     if (rank_of(x) != rank_of(y))
         return rank_of(x) - rank_of(y);
-    if (x->cost_ns != y->cost_ns)
-        return x->cost_ns > y->cost_ns ? -1 : 1;
+    if (total_ns(x) != total_ns(y))
+        return total_ns(x) > total_ns(y) ? -1 : 1;
     if (!x->pattern != !y->pattern)
         return x->pattern ? 1 : -1;
     return x->pattern ? (x->pattern < y->pattern ? -1 : x->pattern > y->pattern)
@@ -207,10 +214,43 @@ static void order_equal_costs(finding *list, size_t count) {
         end = first + 1;
         while (!list[first].pattern && end < count && !list[end].pattern &&
                rank_of(&list[end]) == rank_of(&list[first]) &&
-               list[end].cost_ns >= list[first].cost_ns / 100 * PERCENT)
+               total_ns(&list[end]) >= total_ns(&list[first]) / 100 * PERCENT)
             end++;
         qsort(list + first, end - first, sizeof *list, earliest_first);
     }
+}
+
+static bool is_same_line(const rk_explained *a, const rk_explained *b) {
+    const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
+    return x && y && x->file && y->file && x->line == y->line && x->kind == y->kind &&
+           strcmp(x->file, y->file) == 0;
+}
+
+// Returns whether a compilation says the same as one above it: the same advice, for what needs no
+// change, or for a cause on the same line.
+static bool is_like(const finding *above, const finding *one) {
+    const rk_explained *a = above->item, *b = one->item;
+    if (!a || !b || rank_of(above) != rank_of(one) || a->compile->refused || !*advice_of(one) ||
+        strcmp(advice_of(above), advice_of(one)) != 0)
+        return false;
+    return rank_of(one) == NO_CHANGE ||
+           (a->cause == b->cause && a->is_reordered == b->is_reordered && is_same_line(a, b));
+}
+
+// Finds the findings that say the same as one above them, and orders the list by what each costs
+// together with these.
+static void find_alike(finding *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count && !list[i].is_alike; k++) {
+            if (list[k].is_alike || !is_like(&list[i], &list[k]))
+                continue;
+            list[k].is_alike = true;
+            list[i].alike_count++;
+            list[i].alike_ns += list[k].cost_ns;
+        }
+    if (count)
+        qsort(list, count, sizeof *list, costly_first);
+    order_equal_costs(list, count);
 }
 
 static size_t collect_findings(const rk_explanation *x, bool all, finding *list) {
@@ -227,33 +267,21 @@ static size_t collect_findings(const rk_explanation *x, bool all, finding *list)
     if (count)
         qsort(list, count, sizeof *list, costly_first);
     order_equal_costs(list, count);
+    if (!all)
+        find_alike(list, count);
     return count;
 }
 
-// Returns whether a compilation that needs no change has the same advice as one above it.
-static bool is_like(const finding *above, const finding *one) {
-    return above->item && one->item && rank_of(above) == NO_CHANGE && rank_of(one) == NO_CHANGE &&
-           *advice_of(one) && strcmp(advice_of(above), advice_of(one)) == 0;
-}
-
-static bool is_like_any(const listed *above, const finding *one) {
-    for (size_t i = 0; i < above->count; i++)
-        if (is_like(above->items[i], one))
-            return true;
-    return false;
-}
-
-// Names the compilations further down the list that need no change for the same reason.
+// Names the compilations further down the list that say the same. What needs no change has the same
+// reason; a cause has the same line.
 static void print_alike(const rk_explanation *x, const finding *one, const finding *end,
                         FILE *out) {
     enum { NAMED = 4 };
     RK_AUTO(rk_buf) names = {0};
     size_t count = 0;
-    uint64_t sum_ns = 0;
     for (const finding *other = one + 1; other < end; other++) {
         if (!is_like(one, other))
             continue;
-        sum_ns += other->cost_ns;
         if (count++ >= NAMED)
             continue;
         rk_buf_add_format(&names, "%s%llu", count == 1 ? "" : ", ",
@@ -267,8 +295,11 @@ static void print_alike(const rk_explanation *x, const finding *one, const findi
     if (count > NAMED)
         rk_buf_add_format(&names, " and %zu more", count - NAMED);
     RK_AUTO(rk_buf) line = {0};
-    rk_buf_add_format(&line, "The same holds for request%s %s (%s): --all shows %s",
-                      rk_text_plural(count), rk_need_text(&names), rk_text_seconds(sum_ns).text,
+    rk_buf_add_format(&line,
+                      rank_of(one) == NO_CHANGE ? "The same holds for request%s %s"
+                                                : "The same line and advice: request%s %s",
+                      rk_text_plural(count), rk_need_text(&names));
+    rk_buf_add_format(&line, " (%s): --all shows %s", rk_text_seconds(one->alike_ns).text,
                       count == 1 ? "it" : "them");
     print_prose(rk_need_text(&line), 2, out);
 }
@@ -302,6 +333,13 @@ static bool is_worth_its_cost(const finding *one) {
            (one->item->cause <= RK_CAUSE_PARAMETERS || one->item->cause == RK_CAUSE_DUPLICATE);
 }
 
+// Returns whether a finding about differences costs nearly nothing. One that stands for several
+// must cost more.
+static bool is_negligible(const finding *one, uint64_t least_ns) {
+    enum { TIMES = 3 };
+    return is_worth_its_cost(one) && one->cost_ns < least_ns && total_ns(one) < TIMES * least_ns;
+}
+
 static uint64_t all_ns(const rk_explanation *x) {
     uint64_t sum = 0;
     for (size_t i = 0; i < x->count; i++)
@@ -320,10 +358,10 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
     uint64_t least_ns = all_ns(x) / PARTS_OF_ALL;
     page->began = false; // the costliest finding is shown in any case
     for (size_t i = 0; i < count; i++) {
-        if (!how->all && is_like_any(&above, &list[i]))
+        if (list[i].is_alike)
             continue;
-        if (i > 0 && !how->all && list[i].cost_ns < least_ns && is_worth_its_cost(&list[i])) {
-            negligible++;
+        if (i > 0 && !how->all && is_negligible(&list[i], least_ns)) {
+            negligible += 1 + list[i].alike_count;
             continue;
         }
         bool few = list[i].pattern ? patterns++ < PATTERNS_SHOWN : causes++ < CAUSES_SHOWN;

@@ -195,15 +195,17 @@ static void write_names(const rk_members *members, bool (*counts)(const rk_diffe
     for (size_t i = 0; i < members->count; i++) {
         for (size_t k = 0; k < members->items[i]->differences.count; k++) {
             const rk_difference *d = &members->items[i]->differences.items[k];
+            // The inputs of PyTorch/XLA have numbers, and those that a program lacks have none.
+            const char *name = d->attribute ? d->attribute : d->before;
             size_t at = 0;
-            if (!counts(d) || !d->attribute)
+            if (!counts(d) || !name)
                 continue;
-            while (at < count && strcmp(seen[at], d->attribute) != 0)
+            while (at < count && strcmp(seen[at], name) != 0)
                 at++;
             if (at < count)
                 continue;
             if (count < SHOWN)
-                seen[count++] = d->attribute;
+                seen[count++] = name;
             else
                 more++;
         }

@@ -44,3 +44,8 @@ bool rk_same_axis(const rk_explained *a, const rk_explained *b) {
         return p->kind == q->kind;
     return rk_only_axis(p->before, p->after, &x) && rk_only_axis(q->before, q->after, &y) && x == y;
 }
+
+int rk_compare_sizes(const void *a, const void *b) {
+    long long x = *(const long long *)a, y = *(const long long *)b;
+    return (x > y) - (x < y);
+}

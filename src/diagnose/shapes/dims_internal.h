@@ -21,3 +21,6 @@ RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, 
 // Returns whether the first causes of two items have the same kind and, if they are shapes, differ
 // along the same axis. Both items must have a cause in their differences.
 RK_HIDDEN RK_NODISCARD bool rk_same_axis(const rk_explained *a, const rk_explained *b);
+
+// Compares two sizes (long long), for qsort and bsearch.
+RK_HIDDEN int rk_compare_sizes(const void *a, const void *b);

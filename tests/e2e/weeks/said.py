@@ -31,6 +31,10 @@ _CAUSES = {
     "a failed compilation": "failed",
 }
 _MORE = re.compile(r"^\d+ more\b")
+# Compilations that say the same as the finding.
+_ALIKE = re.compile(
+    rf"The same (?:holds for|line and advice:) requests? (?P<requests>[\w, ]+?)(?P<more> and \d+ more)? \({_TIME}\): --all"
+)
 _PLACE = re.compile(r"^ +(?P<file>\S+):(?P<line>\d+)(?: in .*)?$")
 _QUESTIONS = {
     "input_shapes_changed": "Did the input shapes change?",
@@ -199,12 +203,17 @@ def _check_complete(said, blocks, explained):
     if any(_MORE.match(block[0]) for block in blocks):
         return
     printed = [id(finding.told) for finding in said.findings]
+    alike = [match for finding in said.findings if (match := _ALIKE.search(_words(" ".join(finding.block))))]
+    if any(match["more"] for match in alike):
+        return
+    requests = {int(seq) for match in alike for seq in re.findall(r"(?:^|, )(\d+)", match["requests"])}
     for pattern in explained["patterns"]:
         if id(pattern) not in printed:
             said.wrong.append(f"the text lacks the pattern {pattern['kind']}: {pattern.get('summary')}")
     members = {program for pattern in explained["patterns"] for program in pattern["programs"]}
     for c in explained["compilations"]:
-        if c["cause"] != "first" and id(c) not in printed and c["program"] not in members:
+        is_printed = id(c) in printed or c["seq"] in requests
+        if c["cause"] != "first" and not is_printed and c["program"] not in members:
             said.wrong.append(f"the text lacks {c['cause']} {c['name']}, request {c['seq']}")
 
 

@@ -184,6 +184,29 @@ static void what_needs_no_change_for_one_reason_is_told_once(void **state) {
                 "Nothing to fix.\n\nother inputs or results: , 1.0 s, request 1\n  As intended.\n");
 }
 
+// A cause on a line is told once, with what all its programs cost.
+static void programs_of_one_line_are_told_once(void **state) {
+    (void)state;
+    static char advice[] = "Pad it.", file[] = "/home/me/train.py";
+    rk_difference differences[2] = {{.kind = RK_DIFFERENCE_SHAPE, .file = file, .line = 7},
+                                    {.kind = RK_DIFFERENCE_SHAPE, .file = file, .line = 7}};
+    rk_pattern pattern = {
+        .kind = RK_PATTERN_COUNTER, .summary = none, .advice = none, .lost_ns = 2500000000};
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    for (size_t i = 0; i < 2; i++) {
+        f.items[i].advice = advice;
+        f.items[i].differences =
+            (rk_differences){.items = &differences[i], .count = 1, .cause_count = 1};
+    }
+    f.explanation.patterns = &pattern;
+    f.explanation.pattern_count = 1;
+    expect_text(&f, "  Pad it.\n  The same line and advice: request 1 (1.0 s): --all shows it\n\n"
+                    "a changing number (counter), 2.5 s\n");
+    differences[0].line = 8;
+    expect_text(&f, "  Pad it.\n\nanother shape: , 1.0 s, request 1\n");
+}
+
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
     (void)state;
     fixture f;
@@ -219,6 +242,7 @@ int main(void) {
         cmocka_unit_test(a_function_that_is_compiled_again_and_again_is_named),
         cmocka_unit_test(an_advice_is_given_once),
         cmocka_unit_test(what_needs_no_change_for_one_reason_is_told_once),
+        cmocka_unit_test(programs_of_one_line_are_told_once),
         cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
     };

@@ -371,6 +371,28 @@ static void random_initial_values_have_a_cause(void **state) {
     assert_non_null(strstr(explanation.items[1].advice, "Call torch_xla.sync() after the"));
 }
 
+// Two graphs of each batch take the input of one line, which has three numbers of rows, and then
+// another number of columns. (The eighth program is compared with an earlier one of its own run.)
+static void graphs_that_take_inputs_of_one_line_are_one_finding(void **state) {
+    explain_requests(*state, "torch_line_sizes", 8);
+    assert_int_equal(explanation.pattern_count, 1);
+    const rk_pattern *pattern = explanation.patterns;
+    assert_int_equal(pattern->kind, RK_PATTERN_SHAPE_FAMILY);
+    assert_int_equal(pattern->member_count, 6);
+    assert_int_equal(pattern->line, 8);
+    assert_string_equal(pattern->summary,
+                        "inputs on this line took at least 3 sizes along axis 0 (5, 6, 8) and at "
+                        "least 2 sizes along axis 1 (3, 4) in at least 8 programs");
+    assert_non_null(strstr(pattern->advice, "Several inputs or axes have other sizes"));
+    assert_non_null(strstr(pattern->advice, "Otherwise pad this input to one size"));
+}
+
+// Two sizes are few: what remains of the data after full batches has one of them.
+static void two_sizes_of_one_line_are_no_finding_of_several_graphs(void **state) {
+    explain_requests(*state, "torch_line_sizes", 4);
+    assert_int_equal(explanation.pattern_count, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -406,6 +428,8 @@ int main(void) {
         TEST(graphs_of_one_step_that_run_equally_often_have_no_cause),
         TEST(random_initial_values_have_a_cause),
         TEST(an_input_of_some_steps_is_a_cause),
+        TEST(graphs_that_take_inputs_of_one_line_are_one_finding),
+        TEST(two_sizes_of_one_line_are_no_finding_of_several_graphs),
         TEST(a_later_number_of_another_process_is_not_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
