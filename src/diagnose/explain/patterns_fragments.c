@@ -20,9 +20,17 @@ typedef struct piece {
     uint64_t rounds; // in which it was executed (rk_run_executed); its executions if not known
 } piece;
 
+// Another version of a piece: the same operation on the same line, for values of another size.
+typedef struct version {
+    const rk_known *of; // the piece
+    const rk_explained *item;
+} version;
+
 typedef struct pieces {
     piece *items; // owned
     size_t count;
+    version *versions; // owned
+    size_t version_count;
     uint64_t repetitions;  // executions of the most executed whole program
     uint64_t whole;        // executions of all whole programs
     size_t usual;          // framework operations that a usual step executes, each counted once
@@ -33,6 +41,7 @@ typedef struct pieces {
 
 static void pieces_cleanup(pieces *list) {
     rk_free(list->items);
+    rk_free(list->versions);
 }
 
 static const rk_explained *compilation_of(const rk_explainer *e, size_t process, const char *key) {
@@ -81,6 +90,47 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
 
 static bool is_recurring(const pieces *list, const piece *one) {
     return 2 * one->rounds >= list->repetitions && one->rounds >= ROUNDS_MIN;
+}
+
+static bool may_be_versions(const rk_known *a, const rk_known *b) {
+    const rk_sketch *one = &a->sketch, *other = &b->sketch;
+    return one->call.hash == other->call.hash && !rk_same_types(one, other) &&
+           rk_same_operations(one, other) &&
+           rk_span_equal(rk_program_index_bare_name(rk_span_text(one->module)),
+                         rk_program_index_bare_name(rk_span_text(other->module)));
+}
+
+// Returns whether two versions of a framework operation take turns, each in a good part of the
+// steps, as when the batch has another size after some of them.
+static bool take_turns(const piece *a, const piece *b, uint64_t steps) {
+    const double share_max = 1.05, share_min = 0.1;
+    const uint64_t least = a->rounds < b->rounds ? a->rounds : b->rounds;
+    return !is_whole(a->known) && !is_whole(b->known) &&
+           (double)(a->rounds + b->rounds) <= share_max * (double)steps &&
+           (double)least >= share_min * (double)steps && may_be_versions(a->known, b->known);
+}
+
+// Makes one piece of the versions of a framework operation that take turns.
+static rk_err *merge_versions(pieces *list, uint64_t steps) {
+    size_t kept = 0;
+    list->versions = rk_calloc(list->count + 1, sizeof *list->versions);
+    if (!list->versions)
+        return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++) {
+        const piece *one = &list->items[i];
+        size_t at = 0;
+        while (at < kept && !take_turns(&list->items[at], one, steps))
+            at++;
+        if (at == kept) {
+            list->items[kept++] = *one;
+            continue;
+        }
+        list->items[at].executions += one->executions;
+        list->items[at].rounds += one->rounds;
+        list->versions[list->version_count++] = (version){list->items[at].known, one->item};
+    }
+    list->count = kept;
+    return NULL;
 }
 
 // Keeps the framework operations that recur in the steps.
@@ -296,10 +346,14 @@ static void add_lines(const pieces *list, const line_count *lines, size_t count,
         if (strcmp(lines[i].line->file, lines[0].line->file) == 0)
             named[named_count++] = lines[i].line->line;
     qsort(named, named_count, sizeof *named, compare_numbers);
+    bool more = named_count < count || !are_all;
     for (size_t i = 0; i < named_count; i++)
-        rk_buf_add_format(out, "%s%u", i ? ", " : "lines ", named[i]);
-    if (named_count < count || !are_all)
-        rk_buf_add_text(out, " and others");
+        rk_buf_add_format(out, "%s%u",
+                          !i                            ? "lines "
+                          : i + 1 < named_count || more ? ", "
+                                                        : " and ",
+                          named[i]);
+    rk_buf_add_text(out, more ? " and others" : "");
 }
 
 // Some of the operations may belong to the start, and others were executed in too few steps to be
@@ -358,6 +412,18 @@ static bool is_in_pieces(const pieces *list) {
            (list->count >= EAGER_ON_LINE_MIN && !are_random(list));
 }
 
+// The compilations of the pieces, with those of their other versions.
+static rk_err *take_members(const pieces *list, rk_members *out_members) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].item)
+            RK_TRY(rk_members_add(out_members, list->items[i].item));
+        for (size_t k = 0; k < list->version_count; k++)
+            if (list->versions[k].of == list->items[i].known && list->versions[k].item)
+                RK_TRY(rk_members_add(out_members, list->versions[k].item));
+    }
+    return NULL;
+}
+
 static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, bool *out_found) {
     RK_AUTO(pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
@@ -372,14 +438,13 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     // Hardly any program begins a round.
     for (size_t i = 0; list.is_all && i < list.count; i++)
         list.items[i].rounds = list.items[i].executions;
+    RK_TRY(merge_versions(&list, own->count));
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
     keep_in_each_step(&list, own->count);
     if (!is_in_pieces(&list))
         return NULL;
-    for (size_t i = 0; i < list.count; i++)
-        if (list.items[i].item)
-            RK_TRY(rk_members_add(&members, list.items[i].item));
+    RK_TRY(take_members(&list, &members));
     rk_autofree line_count *lines = NULL;
     size_t count = 0;
     RK_TRY(take_lines(&list, &lines, &count));

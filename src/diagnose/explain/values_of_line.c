@@ -246,6 +246,7 @@ rk_err *rk_add_sizes_of_line(rk_explainer *e, rk_members *const *groups, size_t 
     if (list.size_count)
         qsort(list.sizes, list.size_count, sizeof *list.sizes, by_axis);
     size_t most = find_most(&list, &axis), programs = count_programs(&list);
-    *out_added = most >= RK_VALUES_MIN || (most > 1 && list.members.count > RK_VALUES_MIN);
+    bool are_many = list.members.count > RK_VALUES_MIN || programs > count * RK_VALUES_MIN;
+    *out_added = most >= RK_VALUES_MIN || (most > 1 && are_many);
     return *out_added ? add_finding(e, &list, most, axis, programs) : NULL;
 }

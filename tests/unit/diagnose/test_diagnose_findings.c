@@ -885,7 +885,7 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(pattern->member_count, 6);
     expect_in(pattern->summary, "6 small programs outside of any jitted function");
-    expect_in(pattern->summary, "in every step, on lines 6, 7");
+    expect_in(pattern->summary, "in every step, on lines 6 and 7");
     expect_in(pattern->advice, "NumPy on the host");
 }
 
@@ -933,6 +933,25 @@ static void operations_of_two_loops_have_no_line(void **state) {
     expect_in(pattern->advice, "The line in the steps is not known.");
 }
 
+// After half of the steps, the batch has another size: one operation has two versions.
+static void versions_of_an_operation_are_one_of_each_step(void **state) {
+    fixture *f = *state;
+    prepare_loader(f, 6, 7);
+    ask(f, "rated", 1);
+    ask(f, "rated", 2);
+    execute(f, 100, 100);
+    f->run.compiles[6].executions = 6;
+    steps.steps.programs = 8;
+    executed[7].executions = executed[7].rounds = executed[8].executions = executed[8].rounds = 50;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 8);
+    expect_in(pattern->summary, "7 small programs outside of any jitted function are executed in "
+                                "every step, on lines 6 and 7");
+    expect_not_in(pattern->summary, "others");
+}
+
 // They may all have run before the first step.
 static void operations_of_a_long_start_are_no_fragments(void **state) {
     ask_for_a_loader(*state, 600, 3);
@@ -944,7 +963,7 @@ static void operations_of_a_long_start_may_be_fragments(void **state) {
     ask_for_a_loader(*state, 600, 7);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
-    expect_in(pattern->summary, "the start calls the same programs, on lines 6, 7");
+    expect_in(pattern->summary, "the start calls the same programs, on lines 6 and 7");
     expect_not_in(pattern->advice, "NumPy");
 }
 
@@ -1892,6 +1911,7 @@ int main(void) {
         TEST(an_operation_of_some_steps_is_no_part_of_each),
         TEST(an_operation_of_a_plot_is_no_part_of_each_step),
         TEST(operations_of_two_loops_have_no_line),
+        TEST(versions_of_an_operation_are_one_of_each_step),
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(operations_of_a_long_start_may_be_fragments),
         TEST(without_steps_operations_are_no_fragments),
