@@ -173,10 +173,12 @@ uint32_t rk_programs_add(rk_programs *programs, const rk_digest *key, const char
     bool is_user_name;
     rk_span bare = read_name(name, &is_user_name);
     rk_known_program *program = &programs->items[programs->count++];
-    *program = (rk_known_program){.has_key = key != NULL,
-                                  .step = {.number = programs->count - 1,
-                                           .name = number_of_name(bare),
-                                           .is_user_name = is_user_name}};
+    *program = (rk_known_program){
+        .has_key = key != NULL,
+        .step = {.number = programs->count - 1,
+                 .name = number_of_name(bare),
+                 // Two passes of one function are two programs.
+                 .is_user_name = is_user_name && !(role && role->is_transformed)}};
     if (role)
         rk_programs_set_role(&program->step, role);
     if (key)

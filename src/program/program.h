@@ -17,6 +17,9 @@ typedef struct rk_program_role {
     uint32_t carried_types; // hash of the set of their types
     uint64_t carried_set;   // one bit for each of their types, by its hash
     uint64_t carried_bytes; // their size; an estimate, with four bytes per element
+    // JAX made the program of a function that a transformation such as jax.grad called, not the
+    // user: the forward and the backward pass, which have the name of the function.
+    bool is_transformed;
 } rk_program_role;
 
 typedef struct rk_program_info {

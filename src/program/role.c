@@ -111,6 +111,25 @@ static void add_types(const rk_model *m, uint32_t list, types *out_types) {
     }
 }
 
+// Returns whether JAX knows no names for the results: "result[0]" in a call of the user, "" in one
+// of a transformation. (Before JAX 0.5, also a single result of the user's call has the name "".)
+static bool have_no_names(const rk_model *m, uint32_t list) {
+    const rk_node *node = list == RK_NO_ID ? NULL : &m->nodes.items[list];
+    for (uint32_t i = 0; node && i < node->field_count; i++) {
+        uint32_t id = m->fields.items[node->first_field + i].node;
+        const rk_node *attrs = id == RK_NO_ID ? NULL : &m->nodes.items[id];
+        bool is_empty = false;
+        for (uint32_t k = 0; attrs && k < attrs->field_count; k++) {
+            rk_field field = m->fields.items[attrs->first_field + k];
+            is_empty |= rk_span_is(rk_model_string(m, field.name), "jax.result_info") &&
+                        field.node != RK_NO_ID && m->nodes.items[field.node].bytes.len == 0;
+        }
+        if (!is_empty)
+            return false;
+    }
+    return node && node->field_count > 0;
+}
+
 void rk_role_read_function(const rk_model *model, const rk_op *function, rk_program_role *role) {
     __attribute__((cleanup(types_cleanup))) types inputs = {0}, results = {0};
     uint32_t id = rk_model_attr(model, function, "function_type");
@@ -126,6 +145,7 @@ void rk_role_read_function(const rk_model *model, const rk_op *function, rk_prog
             add_types(model, field.node, &results);
     }
     compare(&inputs, &results, role);
+    role->is_transformed = have_no_names(model, rk_model_attr(model, function, "res_attrs"));
 }
 
 // HLO: xla/service/hlo.proto, xla/xla_data.proto.

@@ -105,13 +105,15 @@ static bool has_one_sided(const rk_differences *list, bool added, const char *op
     return false;
 }
 
-// Returns whether the later program may be the derivative of the earlier one: jax.grad outside of
-// jit calls both with one name, on one line, and without names of inputs. The derivative takes
-// values that the function returns for it.
+// Returns whether one of two programs may be a derivative of the other: jax.grad outside of jit
+// calls the forward and the backward pass with one name, on one line, and without names of inputs.
+// The backward pass takes values that the forward pass returns for it.
 static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
                           const rk_sketch *later) {
-    if (!earlier->is_mlir || !later->is_mlir || has_names(earlier) || has_names(later))
+    if (!earlier->is_mlir || !later->is_mlir || (has_names(earlier) && has_names(later)))
         return false;
+    if (has_names(earlier) || has_names(later)) // the inputs of a call of the user have names
+        return true;
     for (uint32_t i = 0; i < earlier->result_count; i++)
         if (has_one_sided(list, false, "result", earlier->results[i].type) &&
             has_one_sided(list, true, "parameter", earlier->results[i].type))

@@ -593,6 +593,16 @@ static void a_function_and_its_derivative_are_two_functions(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+// The inputs have names only in the call of the user.
+static void the_passes_of_a_derivative_are_no_versions_of_the_function(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "called_derivative", i);
+    explain(*state);
+    for (size_t i = 1; i < 3; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void one_function_on_two_lines_has_two_versions(void **state) {
     explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -1861,6 +1871,7 @@ int main(void) {
         TEST(functions_with_other_arguments_are_two_functions),
         TEST(two_scans_outside_of_jit_are_two_functions),
         TEST(a_function_and_its_derivative_are_two_functions),
+        TEST(the_passes_of_a_derivative_are_no_versions_of_the_function),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(layers_that_a_library_makes_are_no_family),
         TEST(two_functions_that_a_library_maps_are_two),

@@ -48,7 +48,10 @@ static void names_count_where_they_are_the_users(void **state) {
             fail_msg("\"%s\"", cases[i].name);
         assert_int_equal(programs.items[program].step.name >> 31, 0);
     }
-    uint32_t one = rk_programs_add(&programs, NULL, "Graph.1", NULL);
+    const rk_program_role pass = {.operations = 9, .is_transformed = true};
+    uint32_t one = rk_programs_add(&programs, NULL, "jit_step", &pass);
+    assert_false(programs.items[one].step.is_user_name);
+    one = rk_programs_add(&programs, NULL, "Graph.1", NULL);
     uint32_t other = rk_programs_add(&programs, NULL, "Graph.22", NULL);
     assert_int_equal(programs.items[one].step.name, programs.items[other].step.name);
     assert_int_not_equal(programs.items[one].step.name, programs.items[0].step.name);
