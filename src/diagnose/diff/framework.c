@@ -36,7 +36,10 @@ static rk_span function_name(const rk_sketch *sketch) {
 
 bool rk_is_random_helper(const rk_sketch *sketch) {
     rk_span name = function_name(sketch);
-    if (!is_generator_function(name) && !is_random_function(name))
+    // JAX keeps the locations of the line that first traced a part of a generator.
+    if (is_generator_function(name))
+        return true;
+    if (!is_random_function(name))
         return false;
     for (uint32_t i = 0; i < sketch->line_count; i++)
         if (sketch->lines[i].hash != sketch->call.hash)

@@ -119,19 +119,26 @@ static bool has_function(const rk_sketch *sketch, uint64_t caller) {
     return false;
 }
 
-// The function of the call contains both programs. A program without any other function of the user
-// is a function of a library.
-static bool has_own_function(const rk_sketch *sketch, const rk_sketch *other) {
-    bool has_others = false;
+// Returns whether a program has operations in a function of the user that the other one lacks. The
+// function of the call contains both programs. `*out_has_others`: it has operations in functions of
+// the user that the other one has, too.
+static bool uses_function(const rk_sketch *sketch, const rk_sketch *other, bool *out_has_others) {
+    *out_has_others = false;
     for (uint32_t i = 0; i < sketch->line_count; i++) {
         uint64_t caller = sketch->lines[i].caller;
         if (caller == sketch->call.caller || caller == other->call.caller)
             continue;
         if (!has_function(other, caller))
             return true;
-        has_others = true;
+        *out_has_others = true;
     }
-    return !has_others;
+    return false;
+}
+
+// A program without any function of the user is a function of a library.
+static bool has_own_function(const rk_sketch *sketch, const rk_sketch *other) {
+    bool has_others;
+    return uses_function(sketch, other, &has_others) || !has_others;
 }
 
 bool rk_has_own_line(const rk_sketch *a, const rk_sketch *b) {
@@ -214,6 +221,12 @@ bool rk_are_training_and_evaluation(const rk_sketch *a, const rk_sketch *b) {
 
 bool rk_is_same_call(const rk_sketch *a, const rk_sketch *b) {
     return a->call.hash == b->call.hash;
+}
+
+bool rk_use_own_functions(const rk_sketch *a, const rk_sketch *b) {
+    bool has_others;
+    return a->call.line && b->call.line && uses_function(a, b, &has_others) &&
+           uses_function(b, a, &has_others);
 }
 
 bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b) {

@@ -15,9 +15,13 @@ RK_HIDDEN bool rk_same_operations(const rk_sketch *a, const rk_sketch *b);
 // have any operations in addition.
 RK_HIDDEN bool rk_are_two_functions(const rk_sketch *a, const rk_sketch *b, bool other_inputs);
 
-// Returns whether two programs are called on different lines of the user, and each has operations
-// in functions of the user that do not occur in the other program. (A function that is called on
-// both lines occurs in both programs, so it does not count.)
+// Returns whether each of two programs has operations in functions of the user that do not occur in
+// the other program.
+RK_HIDDEN bool rk_use_own_functions(const rk_sketch *a, const rk_sketch *b);
+
+// The same, for programs that are called on different lines of the user; or a program has only
+// operations of a library. (A function that is called on both lines occurs in both programs, so it
+// does not count.)
 RK_HIDDEN bool rk_have_own_functions(const rk_sketch *a, const rk_sketch *b);
 
 // Returns whether the first program has a line of the user, below its call, that the second one

@@ -28,6 +28,15 @@ static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, co
            rk_have_own_functions(a, b);
 }
 
+// Returns whether one call takes two functions of the user as a static argument: each program has
+// operations of its own, in functions of its own.
+static bool call_other_functions(const rk_program_diff *diff, const rk_sketch *a,
+                                 const rk_sketch *b) {
+    enum { OWN_MIN = 4 };
+    return a->is_mlir && b->is_mlir && diff->added >= OWN_MIN && diff->removed >= OWN_MIN &&
+           rk_use_own_functions(a, b);
+}
+
 static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -113,7 +122,7 @@ static bool is_derivative(const rk_differences *list, const rk_sketch *earlier,
     if (!earlier->is_mlir || !later->is_mlir || (has_names(earlier) && has_names(later)))
         return false;
     if (has_names(earlier) || has_names(later)) // the inputs of a call of the user have names
-        return true;
+        return earlier->input_count && later->input_count;
     for (uint32_t i = 0; i < earlier->result_count; i++)
         if (has_one_sided(list, false, "result", earlier->results[i].type) &&
             has_one_sided(list, true, "parameter", earlier->results[i].type))
@@ -196,7 +205,7 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
     if (!parameters && !shape)
         return false;
     return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
-           (parameters && take_other_inputs(diff, a, b)) ||
+           (parameters && (take_other_inputs(diff, a, b) || call_other_functions(diff, a, b))) ||
            (torch && are_of_two_models(&diff->list, a, b)) || is_derivative(&diff->list, a, b) ||
            rk_are_two_functions(a, b, parameters);
 }

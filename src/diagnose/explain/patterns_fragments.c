@@ -37,6 +37,7 @@ typedef struct pieces {
     bool is_all;           // the steps call no jitted function
     bool is_called_before; // the start called the operations, too: their lines may be those of it
     bool is_scattered;     // fewer than EAGER_MIN of them run in nearly each step
+    bool is_several_times; // a step executes some of them more than once
 } pieces;
 
 static void pieces_cleanup(pieces *list) {
@@ -273,6 +274,16 @@ static void keep_in_each_step(pieces *list, uint64_t steps) {
     list->count = kept;
 }
 
+// Returns whether a step executes some operations more than once. The journal has the line of the
+// first call only.
+static bool are_several_times(const pieces *list, uint64_t steps) {
+    const double more_min = 1.5;
+    for (size_t i = 0; i < list->count; i++)
+        if ((double)list->items[i].executions >= more_min * (double)steps)
+            return true;
+    return false;
+}
+
 static size_t count_lines(const pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -367,7 +378,9 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
     if (list->is_scattered)
         rk_buf_add_text(&text->summary, ", but not always the same ones");
     else if (!list->is_called_before)
-        rk_buf_add_format(&text->summary, ", on %s", lines);
+        rk_buf_add_format(
+            &text->summary, ", on %s%s", lines,
+            list->is_several_times ? "; some of them several times, there or on other lines" : "");
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step (the median)",
                           reads);
@@ -392,9 +405,10 @@ static void describe(const pieces *list, const char *lines, double reads, rk_pat
     rk_buf_add_text(&text->advice,
                     "Put them into a jitted function: that of the step, or one of their own. If "
                     "they make the batch, prepare it with NumPy on the host, which executes no "
-                    "programs. Where the source reads a value (.item(), "
-                    "float(), bool(), if), choose with jnp.where or lax.cond instead, and read "
-                    "what is to be logged once, after the step.");
+                    "programs. If a library that is not JAX takes the arrays, such as one for "
+                    "plots, pass it NumPy arrays (np.asarray). Where the source reads a value "
+                    "(.item(), float(), bool(), if), choose with jnp.where or lax.cond instead, "
+                    "and read what is to be logged once, after the step.");
 }
 
 // Returns whether the operations draw random values: one such line runs several programs.
@@ -442,6 +456,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
     keep_in_each_step(&list, own->count);
+    list.is_several_times = are_several_times(&list, own->count);
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_members(&list, &members));

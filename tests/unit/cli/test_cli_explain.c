@@ -184,7 +184,7 @@ static void what_needs_no_change_for_one_reason_is_told_once(void **state) {
                 "Nothing to fix.\n\nother inputs or results: , 1.0 s, request 1\n  As intended.\n");
 }
 
-// A cause on a line is told once, with what all its programs cost.
+// A cause on a line is printed once, with what all its programs cost.
 static void programs_of_one_line_are_told_once(void **state) {
     (void)state;
     static char advice[] = "Pad it.", file[] = "/home/me/train.py";

@@ -603,6 +603,12 @@ static void the_passes_of_a_derivative_are_no_versions_of_the_function(void **st
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void two_functions_that_one_call_takes_are_no_versions(void **state) {
+    explain_two(*state, "static_function");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 static void one_function_on_two_lines_has_two_versions(void **state) {
     explain_two(*state, "turns");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -930,6 +936,17 @@ static void an_operation_of_a_plot_is_no_part_of_each_step(void **state) {
     expect_five_fragments(*state);
 }
 
+// The line is that of the first call.
+static void an_operation_may_be_called_on_several_lines(void **state) {
+    prepare_loader(*state, 6, 7);
+    executed[0].executions = 200; // in 100 steps
+    executed[0].rounds = 100;
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "; some of them several times, there or on other lines");
+}
+
 // Two loops have operations of their own: each operation runs in half of the steps.
 static void operations_of_two_loops_have_no_line(void **state) {
     prepare_loader(*state, 6, 7);
@@ -956,6 +973,7 @@ static void versions_of_an_operation_are_one_of_each_step(void **state) {
     explain(f);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
+    expect_not_in(pattern->summary, "several times");
     assert_int_equal(pattern->member_count, 8);
     expect_in(pattern->summary, "7 small programs outside of any jitted function are executed in "
                                 "every step, on lines 6 and 7");
@@ -1871,6 +1889,7 @@ int main(void) {
         TEST(functions_with_other_arguments_are_two_functions),
         TEST(two_scans_outside_of_jit_are_two_functions),
         TEST(a_function_and_its_derivative_are_two_functions),
+        TEST(two_functions_that_one_call_takes_are_no_versions),
         TEST(the_passes_of_a_derivative_are_no_versions_of_the_function),
         TEST(one_function_on_two_lines_has_two_versions),
         TEST(layers_that_a_library_makes_are_no_family),
@@ -1921,6 +1940,7 @@ int main(void) {
         TEST(a_step_may_have_more_fragments_than_those_found),
         TEST(an_operation_of_some_steps_is_no_part_of_each),
         TEST(an_operation_of_a_plot_is_no_part_of_each_step),
+        TEST(an_operation_may_be_called_on_several_lines),
         TEST(operations_of_two_loops_have_no_line),
         TEST(versions_of_an_operation_are_one_of_each_step),
         TEST(operations_of_a_long_start_are_no_fragments),
