@@ -329,6 +329,37 @@ static void prefer_positions(rk_differ *d) {
         pair(d, i, i);
 }
 
+// Returns how many inputs the cycle of pairs that begins with `first` has; 0 if it has more than
+// `most`, or does not come back. `out_changes`: an input has another shape than its partner.
+static uint32_t cycle_from(const rk_differ *d, uint32_t first, uint32_t most, bool *out_changes) {
+    uint32_t at = first, len = 0;
+    rk_span before, after;
+    *out_changes = false;
+    do {
+        if (d->parameter[at] == RK_NO_ID || len == most || !same_type_at(d, at, false))
+            return 0;
+        *out_changes |= find_changed_dims(d, at, &before, &after);
+        at = d->parameter[at];
+        len++;
+    } while (at != first && at < d->a->parameter_count);
+    return at == first ? len : 0;
+}
+
+// Pairs the inputs of a short cycle by position if one of them has another shape. An input has
+// taken the old shape of another input, such as 79 and 83 edges, then 78 and 79.
+static void undo_cycles(rk_differ *d) {
+    enum { CYCLE_MAX = 3 };
+    for (uint32_t i = 0; i < d->a->parameter_count; i++) {
+        bool changes;
+        uint32_t len = cycle_from(d, i, CYCLE_MAX, &changes);
+        for (uint32_t at = i, k = 0; k < len && len > 1 && changes; k++) {
+            uint32_t next = d->parameter[at];
+            pair(d, at, at);
+            at = next;
+        }
+    }
+}
+
 rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
@@ -349,9 +380,11 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     RK_TRY(match_by_criteria(d, NAME_AND_TYPE, reordered ? TYPE : RANK));
     if (same_count && !reordered)
         match_positions(d, true);
-    if (same_count)
-        prefer_positions(d);
-    else
+    if (!same_count) {
         separate_contradictions(d);
+        return NULL;
+    }
+    prefer_positions(d);
+    undo_cycles(d);
     return NULL;
 }

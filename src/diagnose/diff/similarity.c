@@ -251,6 +251,36 @@ static bool is_in_other(const rk_sketch *a, const rk_sketch *b, double kinds, sh
            are_nearly_all(in_larger_by_line(by_line), CONTAINED_LINES_NAMELESS);
 }
 
+// Returns whether nearly all operations of the first program are of a kind that the other one has,
+// too. A concatenation of another number of values is of another kind.
+static bool has_kinds_of(const rk_sketch *a, const rk_sketch *b) {
+    const double share_min = 0.98;
+    shares s = {0};
+    for (uint32_t i = 0, j = 0; i < a->kind_count; i++) {
+        while (j < b->kind_count && b->kinds[j].hash < a->kinds[i].hash)
+            j++;
+        bool found = j < b->kind_count && b->kinds[j].hash == a->kinds[i].hash;
+        s.common += found ? a->kinds[i].count : 0;
+        s.all += a->kinds[i].count;
+    }
+    return share(s) >= share_min;
+}
+
+static bool has_all_lines(const rk_sketch *a, const rk_sketch *b) {
+    for (uint32_t i = 0; i < a->line_count; i++)
+        if (!rk_sketch_find_line(b, a->lines[i].hash))
+            return false;
+    return true;
+}
+
+// Returns whether one of two large graphs has the same operations of the same lines many more
+// times: PyTorch/XLA unrolls a loop over sequences of two lengths.
+static bool are_unrolled(const rk_sketch *a, const rk_sketch *b) {
+    enum { OPS_MIN = 64, LINES_MIN = 4 };
+    return a->op_count >= OPS_MIN && b->op_count >= OPS_MIN && a->line_count >= LINES_MIN &&
+           has_kinds_of(a, b) && has_kinds_of(b, a) && has_all_lines(a, b) && has_all_lines(b, a);
+}
+
 static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_source, double kinds,
                          shares by_line) {
     double lines = share(by_line);
@@ -269,7 +299,8 @@ static bool are_versions(const rk_sketch *a, const rk_sketch *b, bool same_sourc
     if (lineless)
         return kinds >= SAME_KINDS_NAMELESS;
     if (!a->is_mlir)
-        return kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations) &&
+        return (are_unrolled(a, b) ||
+                (kinds >= SAME_KINDS && (lines >= SAME_LINES_NAMELESS || same_operations))) &&
                (!same_source || same_operations || is_in_other(a, b, kinds, by_line) ||
                 return_same_state(a, b));
     // Operations of the framework's own are versions of each other only if one line calls both.

@@ -287,7 +287,7 @@ static const char *torch_advice(const rk_explained *item) {
                "torch_xla.sync(). So they are a part of this graph. If this is intended, there is "
                "nothing to fix: each is compiled once and stored. Otherwise delete them (del), or "
                "call torch_xla.sync() where they are computed (a read alone, such as .item(), "
-               "does not help).";
+               "does not help). If the step also begins a sum, it stays a graph of its own.";
     if (shares_inputs(item))
         return "The two graphs have the same operations. PyTorch/XLA passes tensors that share "
                "their data as one input, such as the parameters of two networks after "
@@ -392,6 +392,26 @@ static bool is_special_number(const rk_difference *head) {
            (value == 1 || value == -1 || (value == 0 && signbit(value)));
 }
 
+#define SPECIAL_NUMBERS                                                                            \
+    "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of all " \
+    "other numbers. "
+
+// Returns whether all differences are single numbers that are 0, 1 or -1 in one of the programs,
+// and not all are 0: zeros may be made on the device.
+static bool are_special_numbers(const rk_explained *item) {
+    bool has_other = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        char *end;
+        double value = d->constant ? strtod(d->constant, &end) : 2;
+        if (!d->constant || *end || !is_single_value(d->after ? d->after : d->before) ||
+            (value != 0 && value != 1 && value != -1))
+            return false;
+        has_other |= value != 0;
+    }
+    return has_other;
+}
+
 static size_t count_constant_inputs(const rk_explained *item) {
     size_t count = 0;
     for (size_t i = 0; i < item->differences.cause_count; i++)
@@ -407,15 +427,22 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
     if (torch && is_single && is_special_number(head)) {
         const bool is_zero = strtod(head->constant, NULL) == 0;
         rk_buf_add_format(text,
-                          "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and "
-                          "makes inputs of all other numbers. So a number that is %s in some steps "
-                          "only, such as a learning rate, has two programs. Each is compiled once "
-                          "and stored. %s%s",
+                          SPECIAL_NUMBERS "So a number that is %s in some steps only, such as a "
+                                          "learning rate, has two programs. Each is compiled once "
+                                          "and stored. %s%s",
                           is_zero ? "0" : head->constant,
                           is_zero ? "With XLA_NO_SPECIAL_SCALARS=1 it is always an input."
                                   : "XLA_NO_SPECIAL_SCALARS=1 makes it an input in some cases: "
                                     "count the programs with and without it.",
                           is_zero ? " (The constant is -0 where a rate of 0 is subtracted.)" : "");
+        return;
+    }
+    if (torch && are_special_numbers(item)) {
+        rk_buf_add_text(text, SPECIAL_NUMBERS
+                        "So numbers that are 0, 1 or -1 in some steps only, such as a rate and 1 "
+                        "minus this rate, have two programs. Each is compiled once and stored. "
+                        "XLA_NO_SPECIAL_SCALARS=1 makes them inputs in some cases: count the "
+                        "programs with and without it. Or let them never be exactly 0, 1 or -1.");
         return;
     }
     if (!torch && is_single && is_single_value(head->after) && item->nearest_of &&

@@ -176,6 +176,16 @@ static bool has_similar_size(const rk_explained *item) {
     return rk_explain_takes_what_was_zero(item) || apart <= FEW || apart <= apart_max * smaller;
 }
 
+// Returns whether a request is of the start: its program is no version of an earlier one, or
+// follows from the first step, as this one may.
+static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) {
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].compile == request)
+            return !x->items[i].nearest_of || x->items[i].cause == RK_CAUSE_FIRST ||
+                   x->items[i].is_startup;
+    return true;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 // The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
@@ -185,7 +195,7 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
-           ((executions == 1 && has_similar_size(item)) ||
+           ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
             is_state_of_optimizer(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||

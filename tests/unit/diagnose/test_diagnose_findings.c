@@ -1118,6 +1118,26 @@ static void values_between_two_loops_are_no_other_shapes(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+// The second program, which has one more input, is executed once, but it is not of the start.
+static void a_number_at_the_end_of_a_schedule_is_not_of_the_start(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        ask(f, "torch_schedule", i);
+    execute(f, 9, 19);
+    executed[1].executions = 1;
+    explain(f);
+    expect_cause(2, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.items[2].is_startup);
+    assert_true(explanation.items[1].nearest_of != NULL);
+    expect_in(explanation.items[2].advice, "numbers that are 0, 1 or -1 in some steps only");
+}
+
+// The second one has most operations six times as often.
+static void updates_for_episodes_of_other_lengths_are_versions(void **state) {
+    explain_two(*state, "torch_episodes");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+}
+
 static void inputs_of_other_kinds_are_no_other_shapes(void **state) {
     explain_two(*state, "torch_swapped");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -1958,6 +1978,8 @@ int main(void) {
         TEST(checks_that_wait_for_a_value_are_graphs_that_grow),
         TEST(two_reads_on_two_lines_are_no_versions),
         TEST(values_between_two_loops_are_no_other_shapes),
+        TEST(a_number_at_the_end_of_a_schedule_is_not_of_the_start),
+        TEST(updates_for_episodes_of_other_lengths_are_versions),
         TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
         TEST(a_position_does_not_follow_from_an_input),

@@ -77,6 +77,16 @@ static void two_inputs_that_change_their_sizes_are_not_mistaken(void **unused) {
     expect_values(1, "tensor<8x7xs64>", "tensor<8x6xs64>");
 }
 
+// Both have the same uses, and one takes the old length of the other one.
+static void an_input_that_takes_the_size_of_another_keeps_its_place(void **unused) {
+    (void)unused;
+    compare("torch_edges");
+    assert_int_equal(diff.cause, RK_CAUSE_SHAPE);
+    assert_int_equal(diff.list.cause_count, 2);
+    expect_values(0, "tensor<83x4xf32>", "tensor<79x4xf32>");
+    expect_values(1, "tensor<79x4xf32>", "tensor<78x4xf32>");
+}
+
 static void an_input_with_a_line_comes_first(void **unused) {
     (void)unused;
     compare("torch_mean");
@@ -214,6 +224,8 @@ int main(void) {
         cmocka_unit_test_teardown(two_inputs_that_change_their_sizes_are_not_mistaken, teardown),
         cmocka_unit_test_teardown(two_checks_of_a_package_are_made_on_two_lines, teardown),
         cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
+        cmocka_unit_test_teardown(an_input_that_takes_the_size_of_another_keeps_its_place,
+                                  teardown),
         cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
         cmocka_unit_test_teardown(inputs_in_another_order_are_the_same, teardown),
