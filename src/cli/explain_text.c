@@ -364,7 +364,8 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
             negligible += 1 + list[i].alike_count;
             continue;
         }
-        bool few = list[i].pattern ? patterns++ < PATTERNS_SHOWN : causes++ < CAUSES_SHOWN;
+        bool few = list[i].pattern ? list[i].pattern->is_of_each_step || patterns++ < PATTERNS_SHOWN
+                                   : causes++ < CAUSES_SHOWN;
         char *text = finding_text(x, &list[i], list + count, &above, how);
         if (!how->all && !few)
             page->hidden++;

@@ -189,13 +189,27 @@ static bool is_number_of_one_side(const rk_difference *d) {
            strncmp(type, "tensor<", 7) == 0 && (type[7] < '0' || type[7] > '9');
 }
 
+// Returns whether hardly any operations are only in one of the two programs, or none of another
+// kind.
+static bool has_few_own_operations(const rk_explained *item) {
+    enum { FEW = 8 };
+    size_t own = 0;
+    for (size_t i = 0; i < item->differences.count; i++) {
+        rk_difference_kind kind = item->differences.items[i].kind;
+        own += kind == RK_DIFFERENCE_OP_ADDED || kind == RK_DIFFERENCE_OP_REMOVED;
+    }
+    return own <= FEW || (has_sketches(item) &&
+                          rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch));
+}
+
 // PyTorch/XLA passes numbers as inputs, and two equal numbers as one. A number that depends on the
 // number of rows may equal another one, so that the program has an input more or less. Then the
 // rows are the cause.
 static void find_rows(rk_explained *item) {
     rk_differences *list = &item->differences;
     size_t shapes = 0;
-    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) ||
+        !has_few_own_operations(item))
         return;
     for (size_t i = 0; i < list->cause_count; i++) {
         const rk_difference *d = &list->items[i];

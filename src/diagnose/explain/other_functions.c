@@ -83,16 +83,18 @@ static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, co
 }
 
 // Returns whether two graphs of PyTorch/XLA return nothing in common, such as an image that is read
-// in the middle of an evaluation, and the graph that the barrier after it executes. Exception: two
-// graphs for one value each with nearly the same operations, such as another k of torch.topk.
+// in the middle of an evaluation, and the graph that the barrier after it executes. With other
+// sizes, the results may have other sizes, too, but then the operations are the same. Exception:
+// two graphs for one value each with nearly the same operations, such as another k of torch.topk.
 static bool return_other_values(const rk_program_diff *diff, const rk_sketch *a,
                                 const rk_sketch *b) {
     enum { NEARLY_ALL = 20 };
     bool are_versions = a->result_count == 1 && b->result_count == 1 &&
                         NEARLY_ALL * (diff->added + diff->removed) <= diff->matched;
+    bool are_sizes =
+        has_kind(&diff->list, RK_DIFFERENCE_SHAPE) || has_kind(&diff->list, RK_DIFFERENCE_DTYPE);
     return a->result_count && b->result_count && rk_same_results(a, b) == 0 &&
-           !has_kind(&diff->list, RK_DIFFERENCE_SHAPE) &&
-           !has_kind(&diff->list, RK_DIFFERENCE_DTYPE) && !are_versions;
+           (!are_sizes || are_replaced(diff)) && !are_versions;
 }
 
 static bool has_names(const rk_sketch *sketch) {

@@ -217,13 +217,13 @@ static rk_err *describe_operations(const rk_members *members, size_t axis, rk_pa
 // Appends the other inputs of the members whose sizes differ, if there are any, and returns whether
 // there are.
 static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
-    enum { SHOWN = 3 };
-    const char *names[SHOWN];
+    enum { SHOWN = 3, NAMES_MAX = 64 };
+    const char *names[NAMES_MAX];
     size_t count = 0;
     const rk_difference *value = rk_value_difference(members->items[0]);
     for (size_t i = 0; i < members->count; i++) {
         const rk_differences *list = &members->items[i]->differences;
-        for (size_t k = 0; k < list->cause_count && count < SHOWN; k++) {
+        for (size_t k = 0; k < list->cause_count && count < NAMES_MAX; k++) {
             const rk_difference *d = &list->items[k];
             size_t at = 0;
             if (d->kind != RK_DIFFERENCE_SHAPE || !d->attribute || !rk_is_of_input(d) ||
@@ -235,8 +235,14 @@ static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
                 names[count++] = d->attribute;
         }
     }
-    for (size_t i = 0; i < count; i++)
-        rk_buf_add_format(out, "%s%s", !i ? "; " : i + 1 < count ? ", " : " and ", names[i]);
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        rk_buf_add_format(out, "%s%s",
+                          !i                               ? "; "
+                          : i + 1 < count || count > SHOWN ? ", "
+                                                           : " and ",
+                          names[i]);
+    if (count > SHOWN)
+        rk_buf_add_format(out, " and %zu more", count - SHOWN);
     if (count)
         rk_buf_add_text(out, count == 1 ? " has other sizes, too" : " have other sizes, too");
     return count > 0;
