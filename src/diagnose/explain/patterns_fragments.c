@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
+#include "diagnose/explain/pieces_internal.h"
 
 enum {
     ROUNDS_MIN = 3, // minimum rounds of a recurring program
@@ -12,35 +13,7 @@ enum {
     EAGER_ON_LINE_MIN = 6, // if they are all on one line
 };
 
-// A program that a process executes in every step, or in every other step.
-typedef struct piece {
-    const rk_known *known;
-    const rk_explained *item; // its compilation in this process; NULL: it was loaded
-    uint64_t executions;
-    uint64_t rounds; // in which it was executed (rk_run_executed); its executions if not known
-} piece;
-
-// Another version of a piece: the same operation on the same line, for values of another size.
-typedef struct version {
-    const rk_known *of; // the piece
-    const rk_explained *item;
-} version;
-
-typedef struct pieces {
-    piece *items; // owned
-    size_t count;
-    version *versions; // owned
-    size_t version_count;
-    uint64_t repetitions;  // executions of the most executed whole program
-    uint64_t whole;        // executions of all whole programs
-    size_t usual;          // framework operations that a usual step executes, each counted once
-    bool is_all;           // the steps call no jitted function
-    bool is_called_before; // the start called the operations, too: their lines may be those of it
-    bool is_scattered;     // fewer than EAGER_MIN of them run in nearly each step
-    bool is_several_times; // a step executes some of them more than once
-} pieces;
-
-static void pieces_cleanup(pieces *list) {
+void rk_pieces_cleanup(rk_pieces *list) {
     rk_free(list->items);
     rk_free(list->versions);
 }
@@ -59,7 +32,7 @@ static bool is_whole(const rk_known *known) {
 }
 
 // Collects the executed programs of the process, with their last counts.
-static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces) {
+static rk_err *collect(const rk_explainer *e, size_t process, rk_pieces *out_pieces) {
     const rk_run_model *run = e->run;
     out_pieces->items = rk_calloc(run->executed_count + 1, sizeof *out_pieces->items);
     if (!out_pieces->items)
@@ -74,8 +47,8 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
         while (at < out_pieces->count && out_pieces->items[at].known != known)
             at++;
         out_pieces->items[at] =
-            (piece){known, compilation_of(e, process, executed->key), executed->executions,
-                    executed->rounds ? executed->rounds : executed->executions};
+            (rk_piece){known, compilation_of(e, process, executed->key), executed->executions,
+                       executed->rounds ? executed->rounds : executed->executions};
         out_pieces->count += at == out_pieces->count;
     }
     for (size_t i = 0; i < out_pieces->count; i++) {
@@ -89,7 +62,7 @@ static rk_err *collect(const rk_explainer *e, size_t process, pieces *out_pieces
     return NULL;
 }
 
-static bool is_recurring(const pieces *list, const piece *one) {
+static bool is_recurring(const rk_pieces *list, const rk_piece *one) {
     return 2 * one->rounds >= list->repetitions && one->rounds >= ROUNDS_MIN;
 }
 
@@ -103,7 +76,7 @@ static bool may_be_versions(const rk_known *a, const rk_known *b) {
 
 // Returns whether two versions of a framework operation take turns, each in a good part of the
 // steps, as when the batch has another size after some of them.
-static bool take_turns(const piece *a, const piece *b, uint64_t steps) {
+static bool take_turns(const rk_piece *a, const rk_piece *b, uint64_t steps) {
     const double share_max = 1.05, share_min = 0.1;
     const uint64_t least = a->rounds < b->rounds ? a->rounds : b->rounds;
     return !is_whole(a->known) && !is_whole(b->known) &&
@@ -112,13 +85,13 @@ static bool take_turns(const piece *a, const piece *b, uint64_t steps) {
 }
 
 // Makes one piece of the versions of a framework operation that take turns.
-static rk_err *merge_versions(pieces *list, uint64_t steps) {
+static rk_err *merge_versions(rk_pieces *list, uint64_t steps) {
     size_t kept = 0;
     list->versions = rk_calloc(list->count + 1, sizeof *list->versions);
     if (!list->versions)
         return rk_err_no_memory();
     for (size_t i = 0; i < list->count; i++) {
-        const piece *one = &list->items[i];
+        const rk_piece *one = &list->items[i];
         size_t at = 0;
         while (at < kept && !take_turns(&list->items[at], one, steps))
             at++;
@@ -128,14 +101,15 @@ static rk_err *merge_versions(pieces *list, uint64_t steps) {
         }
         list->items[at].executions += one->executions;
         list->items[at].rounds += one->rounds;
-        list->versions[list->version_count++] = (version){list->items[at].known, one->item};
+        list->versions[list->version_count++] =
+            (rk_piece_version){list->items[at].known, one->item};
     }
     list->count = kept;
     return NULL;
 }
 
 // Keeps the framework operations that recur in the steps.
-static void keep_recurring(pieces *list) {
+static void keep_recurring(rk_pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_recurring(list, &list->items[i]) && !is_whole(list->items[i].known))
@@ -145,7 +119,7 @@ static void keep_recurring(pieces *list) {
 
 // Returns a lower bound for the executions of a program after the program of the steps was
 // requested. Between the two requests, it was executed at most as often as all programs together.
-static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const piece *one) {
+static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const rk_piece *one) {
     uint64_t step = rk_first_step_request(e, process);
     uint64_t request = rk_first_request(e, process, one->known);
     if (request > step)
@@ -157,14 +131,14 @@ static uint64_t executions_in_steps(const rk_explainer *e, size_t process, const
     return one->executions > until - since ? one->executions - (until - since) : 0;
 }
 
-static bool is_in_steps(const rk_explainer *e, size_t process, const pieces *list,
-                        const piece *one) {
+static bool is_in_steps(const rk_explainer *e, size_t process, const rk_pieces *list,
+                        const rk_piece *one) {
     return 2 * executions_in_steps(e, process, one) >= list->repetitions;
 }
 
 // Removes framework operations of the start, however often they ran there. The operations that make
 // a batch run in every step, but for the first time before the program of the steps is requested.
-static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
+static void remove_start(const rk_explainer *e, size_t process, rk_pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_whole(list->items[i].known) || is_in_steps(e, process, list, &list->items[i]))
@@ -174,7 +148,7 @@ static void remove_start(const rk_explainer *e, size_t process, pieces *list) {
 
 // Returns how many framework operations a step executes at least. Whole programs may have run
 // outside of steps, too.
-static uint64_t eager_per_step(const pieces *list, const rk_process_steps *steps) {
+static uint64_t eager_per_step(const rk_pieces *list, const rk_process_steps *steps) {
     uint64_t whole = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_whole(list->items[i].known))
@@ -198,7 +172,7 @@ static bool is_of_later_steps(const rk_explainer *e, size_t process, const rk_st
 }
 
 static void remove_later(const rk_explainer *e, size_t process, const rk_steps *steps,
-                         pieces *list) {
+                         rk_pieces *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (is_whole(list->items[i].known) ||
@@ -209,7 +183,7 @@ static void remove_later(const rk_explainer *e, size_t process, const rk_steps *
 
 // Returns how many framework operations a usual step executes, each counted once. `usual_programs`:
 // of all kinds.
-static size_t usual_operations(const pieces *list, const rk_process_steps *steps,
+static size_t usual_operations(const rk_pieces *list, const rk_process_steps *steps,
                                double usual_programs) {
     uint64_t whole = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -220,7 +194,7 @@ static size_t usual_operations(const pieces *list, const rk_process_steps *steps
     return programs > whole_programs ? (size_t)(programs - whole_programs) : 0;
 }
 
-static size_t count_recurring(const pieces *list) {
+static size_t count_recurring(const rk_pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         count += is_recurring(list, &list->items[i]) && !is_whole(list->items[i].known);
@@ -229,7 +203,7 @@ static size_t count_recurring(const pieces *list) {
 
 // Returns whether operations of the start are among the recurring ones. Each operation of a long
 // start may have run there only, but not all of them: the steps run `usual` ones.
-static bool may_remove_start(const rk_explainer *e, size_t process, const pieces *list,
+static bool may_remove_start(const rk_explainer *e, size_t process, const rk_pieces *list,
                              size_t usual) {
     size_t in_steps = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -241,7 +215,7 @@ static bool may_remove_start(const rk_explainer *e, size_t process, const pieces
 // Removes the framework operations if they are not of the steps. Without steps, totals do not show
 // it. The average alone does not show it either: a checkpoint after some steps executes many.
 static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
-                                    pieces *list) {
+                                    rk_pieces *list) {
     const rk_process_steps *own = &steps->processes[process];
     double programs;
     RK_TRY(rk_steps_usual_programs(own, &programs));
@@ -259,7 +233,7 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
 // Keeps the operations that run in nearly each step, if these are enough for a finding: a line for
 // a log runs in some steps only. If they are not enough, the lines are not known: several loops may
 // each have operations of their own.
-static void keep_in_each_step(pieces *list, uint64_t steps) {
+static void keep_in_each_step(rk_pieces *list, uint64_t steps) {
     const double share_min = 0.8;
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -276,7 +250,7 @@ static void keep_in_each_step(pieces *list, uint64_t steps) {
 
 // Returns whether a step executes some operations more than once. The journal has the line of the
 // first call only.
-static bool are_several_times(const pieces *list, uint64_t steps) {
+static bool are_several_times(const rk_pieces *list, uint64_t steps) {
     const double more_min = 1.5;
     for (size_t i = 0; i < list->count; i++)
         if ((double)list->items[i].executions >= more_min * (double)steps)
@@ -284,7 +258,7 @@ static bool are_several_times(const pieces *list, uint64_t steps) {
     return false;
 }
 
-static size_t count_lines(const pieces *list) {
+static size_t count_lines(const rk_pieces *list) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t k = 0;
@@ -296,130 +270,15 @@ static size_t count_lines(const pieces *list) {
     return count;
 }
 
-// A line of the user, and the number of fragments that come from it.
-typedef struct line_count {
-    const rk_sketch_line *line;
-    size_t count;
-} line_count;
-
-static int compare_counts(const void *a, const void *b) {
-    const line_count *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return x->line->line < y->line->line ? -1 : x->line->line > y->line->line;
-}
-
-// Returns the lines that the fragments come from, the one with the most of them first. The caller
-// owns `*out_lines`.
-static rk_err *take_lines(const pieces *list, line_count **out_lines, size_t *out_count) {
-    line_count *lines = rk_calloc(list->count + 1, sizeof *lines);
-    size_t count = 0;
-    if (!lines)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < list->count; i++) {
-        const rk_sketch_line *line = rk_sketch_place(&list->items[i].known->sketch);
-        size_t k = 0;
-        if (!line)
-            continue;
-        while (k < count && lines[k].line->hash != line->hash)
-            k++;
-        lines[k].line = line;
-        lines[k].count++;
-        count += k == count;
-    }
-    if (count)
-        qsort(lines, count, sizeof *lines, compare_counts);
-    *out_lines = lines;
-    *out_count = count;
-    return NULL;
-}
-
-enum { LINES_NAMED_MAX = 6 };
-
-static int compare_numbers(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-// Appends "lines 60, 62, 64 and others"; "the line shown" if it has all of the fragments. The
-// number of all lines is not known, since not all operations of the steps are.
-static void add_lines(const pieces *list, const line_count *lines, size_t count, rk_buf *out) {
-    bool are_all = list->count >= list->usual;
-    uint32_t named[LINES_NAMED_MAX];
-    size_t named_count = 0;
-    if (!count)
-        rk_buf_add_text(out, "lines that are not known");
-    else if (count == 1)
-        rk_buf_add_text(out, are_all ? "the line shown" : "the line shown and others");
-    if (count < 2)
-        return;
-    for (size_t i = 0; i < count && named_count < LINES_NAMED_MAX; i++)
-        if (strcmp(lines[i].line->file, lines[0].line->file) == 0)
-            named[named_count++] = lines[i].line->line;
-    qsort(named, named_count, sizeof *named, compare_numbers);
-    bool more = named_count < count || !are_all;
-    for (size_t i = 0; i < named_count; i++)
-        rk_buf_add_format(out, "%s%u",
-                          !i                            ? "lines "
-                          : i + 1 < named_count || more ? ", "
-                                                        : " and ",
-                          named[i]);
-    rk_buf_add_text(out, more ? " and others" : "");
-}
-
-// Some of the operations may belong to the start, and others were executed in too few steps to be
-// sure of them: the number is that of a usual step. `lines`: where they are. `reads`: in each step.
-// On the CPU, results are read in place, and a plugin cannot count the reads.
-static void describe(const pieces *list, const char *lines, double reads, rk_pattern_text *text) {
-    rk_buf_add_format(&text->summary,
-                      "%zu small programs outside of any jitted function are executed in every "
-                      "step",
-                      list->usual);
-    if (list->is_scattered)
-        rk_buf_add_text(&text->summary, ", but not always the same ones");
-    else if (!list->is_called_before)
-        rk_buf_add_format(
-            &text->summary, ", on %s%s", lines,
-            list->is_several_times ? "; some of them several times, there or on other lines" : "");
-    if (reads >= 0.5)
-        rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step (the median)",
-                          reads);
-    if (list->is_all) {
-        rk_buf_add_text(
-            &text->advice,
-            "The steps call no jitted function that does most of their work. Put what "
-            "a step does into a function that takes and returns arrays, and jit it "
-            "(jax.jit). The lines are those of the first calls of these programs; the loop may "
-            "call them on other lines.");
-        return;
-    }
-    if (list->is_called_before || list->is_scattered) {
-        if (list->is_called_before)
-            rk_buf_add_format(&text->summary, "; the start calls the same programs, on %s", lines);
-        rk_buf_add_text(&text->advice,
-                        "The line in the steps is not known. Look in the loop for a calculation "
-                        "that is outside of any jitted function, such as a loss or its gradient, "
-                        "and put it into a jitted function or into the step.");
-        return;
-    }
-    rk_buf_add_text(&text->advice,
-                    "Put them into a jitted function: that of the step, or one of their own. If "
-                    "they make the batch, prepare it with NumPy on the host, which executes no "
-                    "programs. If a library that is not JAX takes the arrays, such as one for "
-                    "plots, pass it NumPy arrays (np.asarray). Where the source reads a value "
-                    "(.item(), float(), bool(), if), choose with jnp.where or lax.cond instead, "
-                    "and read what is to be logged once, after the step.");
-}
-
 // Returns whether the operations draw random values: one such line runs several programs.
-static bool are_random(const pieces *list) {
+static bool are_random(const rk_pieces *list) {
     for (size_t i = 0; i < list->count; i++)
         if (rk_is_random_helper(&list->items[i].known->sketch))
             return true;
     return false;
 }
 
-static bool is_in_pieces(const pieces *list) {
+static bool is_in_pieces(const rk_pieces *list) {
     if (list->repetitions < ROUNDS_MIN || list->count < EAGER_MIN)
         return false;
     return count_lines(list) >= EAGER_LINES_MIN ||
@@ -427,7 +286,7 @@ static bool is_in_pieces(const pieces *list) {
 }
 
 // The compilations of the pieces, with those of their other versions.
-static rk_err *take_members(const pieces *list, rk_members *out_members) {
+static rk_err *take_members(const rk_pieces *list, rk_members *out_members) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].item)
             RK_TRY(rk_members_add(out_members, list->items[i].item));
@@ -439,7 +298,7 @@ static rk_err *take_members(const pieces *list, rk_members *out_members) {
 }
 
 static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, bool *out_found) {
-    RK_AUTO(pieces) list = {0};
+    RK_AUTO(rk_pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(collect(e, process, &list));
@@ -460,18 +319,13 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_members(&list, &members));
-    rk_autofree line_count *lines = NULL;
-    size_t count = 0;
-    RK_TRY(take_lines(&list, &lines, &count));
-    RK_AUTO(rk_buf) places = {0};
-    add_lines(&list, lines, count, &places);
+    const rk_sketch_line *line;
     double reads;
     RK_TRY(rk_steps_usual_reads(own, &reads));
-    describe(&list, rk_buf_text(&places), reads, &text);
+    RK_TRY(rk_pieces_describe(e, process, &list, reads, &text, &line));
     *out_found = true;
-    bool known = count && (list.is_called_before || !list.is_scattered);
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
-                          known ? lines[0].line->file : NULL, known ? lines[0].line->line : 0));
+                          line ? line->file : NULL, line ? line->line : 0));
     e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
     return NULL;
 }

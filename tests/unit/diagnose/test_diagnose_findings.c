@@ -960,6 +960,29 @@ static void operations_of_two_loops_have_no_line(void **state) {
     expect_in(pattern->advice, "The line in the steps is not known.");
 }
 
+// The start called five of the operations, and then a program that is not of the steps. Only the
+// line of the sixth is known to be in the steps.
+static void a_line_of_the_start_is_no_line_of_the_steps(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
+        (void)run_fixture_ask(&f->run, "eager", i);
+    }
+    ask(f, "plain", 1);
+    ask(f, "masked", 1);
+    ask(f, "bound", 1);
+    ask(f, "shape", 1);
+    execute(f, 100, 100);
+    executed[5].executions = executed[5].rounds = 1;
+    f->run.compiles[7].executions = 6;
+    steps.steps.programs = 7;
+    explain(f);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
+    assert_non_null(pattern);
+    assert_int_equal(pattern->member_count, 6);
+    expect_in(pattern->summary, "in every step, on the line shown and others");
+}
+
 // After half of the steps, the batch has another size: one operation has two versions.
 static void versions_of_an_operation_are_one_of_each_step(void **state) {
     fixture *f = *state;
@@ -1962,6 +1985,7 @@ int main(void) {
         TEST(an_operation_of_a_plot_is_no_part_of_each_step),
         TEST(an_operation_may_be_called_on_several_lines),
         TEST(operations_of_two_loops_have_no_line),
+        TEST(a_line_of_the_start_is_no_line_of_the_steps),
         TEST(versions_of_an_operation_are_one_of_each_step),
         TEST(operations_of_a_long_start_are_no_fragments),
         TEST(operations_of_a_long_start_may_be_fragments),
