@@ -1,5 +1,7 @@
 #include "diagnose/explain/pattern_internal.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
 
 void rk_pattern_text_cleanup(rk_pattern_text *text) {
@@ -23,6 +25,30 @@ rk_err *rk_members_add(rk_members *members, const rk_explained *item) {
     }
     members->items[members->count++] = item;
     return NULL;
+}
+
+uint64_t rk_members_cost_ns(const rk_members *members) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < members->count; i++)
+        sum += rk_explained_cost_ns(members->items[i]);
+    return sum;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out) {
+    if (count)
+        qsort(lines, count, sizeof *lines, by_number);
+    for (size_t i = 0; i < count; i++)
+        rk_buf_add_format(out, "%s%u",
+                          !i                        ? ""
+                          : i + 1 < count || others ? ", "
+                                                    : " and ",
+                          lines[i]);
+    rk_buf_add_text(out, others ? " and others" : "");
 }
 
 static rk_err *fill(rk_pattern *pattern, const rk_explained *const *members, size_t count,

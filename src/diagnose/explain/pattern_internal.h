@@ -25,3 +25,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_members_add(rk_members *members, const rk_expl
 // Returns the advice that most of the members have: the others may differ in more. Borrowed; "" if
 // there is none.
 RK_HIDDEN const char *rk_members_usual_advice(const rk_members *members);
+
+// The cost of all members together, in nanoseconds.
+RK_HIDDEN uint64_t rk_members_cost_ns(const rk_members *members);
+
+// Sorts numbers of lines and appends them: "60", "60 and 62", "60, 62 and others".
+RK_HIDDEN void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out);

@@ -225,13 +225,6 @@ static bool are_of_line(const rk_members *a, const rk_members *b) {
            x->line == y->line && rk_same_text(x->file, y->file);
 }
 
-static uint64_t cost_ns(const rk_members *members) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < members->count; i++)
-        sum += rk_explained_cost_ns(members->items[i]);
-    return sum;
-}
-
 // Collects the groups from `first` on that are of its line. Without those that cost next to
 // nothing: small graphs may have sizes of their own. Returns how many there are.
 static size_t find_parts(groups *list, size_t first, rk_members **parts) {
@@ -243,10 +236,10 @@ static size_t find_parts(groups *list, size_t first, rk_members **parts) {
         if (!members->count || !are_of_line(&list->items[first].members, members))
             continue;
         parts[count++] = members;
-        sum_ns += cost_ns(members);
+        sum_ns += rk_members_cost_ns(members);
     }
     for (size_t i = 0; i < count; i++)
-        if (cost_ns(parts[i]) >= sum_ns / PARTS_OF_ALL)
+        if (rk_members_cost_ns(parts[i]) >= sum_ns / PARTS_OF_ALL)
             parts[kept++] = parts[i];
     return kept;
 }

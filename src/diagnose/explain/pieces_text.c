@@ -71,11 +71,6 @@ static rk_err *take_lines(const rk_explainer *e, size_t process, const rk_pieces
 
 enum { LINES_NAMED_MAX = 6 };
 
-static int compare_numbers(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 // Appends "lines 60, 62, 64 and others"; "the line shown" if it has all of the fragments. The
 // number of all lines is not known, since not all operations of the steps are.
 static void add_lines(const line_count *lines, size_t count, bool are_all, rk_buf *out) {
@@ -90,15 +85,8 @@ static void add_lines(const line_count *lines, size_t count, bool are_all, rk_bu
     for (size_t i = 0; i < count && named_count < LINES_NAMED_MAX; i++)
         if (strcmp(lines[i].line->file, lines[0].line->file) == 0)
             named[named_count++] = lines[i].line->line;
-    qsort(named, named_count, sizeof *named, compare_numbers);
-    bool more = named_count < count || !are_all;
-    for (size_t i = 0; i < named_count; i++)
-        rk_buf_add_format(out, "%s%u",
-                          !i                            ? "lines "
-                          : i + 1 < named_count || more ? ", "
-                                                        : " and ",
-                          named[i]);
-    rk_buf_add_text(out, more ? " and others" : "");
+    rk_buf_add_text(out, "lines ");
+    rk_add_line_numbers(named, named_count, named_count < count || !are_all, out);
 }
 
 // Some of the operations may belong to the start, and others were executed in too few steps to be

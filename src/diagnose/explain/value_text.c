@@ -134,11 +134,6 @@ static size_t add_names(const rk_members *members, rk_buf *out) {
     return count;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // Appends the lines of the first file that call the operations: "; lines 241, 243 and 255".
 static void add_lines(const rk_members *members, rk_buf *out) {
     enum { LINES_MAX = 6 };
@@ -157,15 +152,10 @@ static void add_lines(const rk_members *members, rk_buf *out) {
         if (count < LINES_MAX)
             lines[count++] = d->line;
     }
-    qsort(lines, count, sizeof *lines, by_number);
-    for (size_t i = 0; i < count && count > 1; i++)
-        rk_buf_add_format(out, "%s%u",
-                          !i                      ? "; lines "
-                          : i + 1 < count || more ? ", "
-                                                  : " and ",
-                          lines[i]);
-    if (more)
-        rk_buf_add_text(out, " and others");
+    if (count < 2)
+        return;
+    rk_buf_add_text(out, "; lines ");
+    rk_add_line_numbers(lines, count, more, out);
 }
 
 // The package that calls the operations; empty: the user's own lines do.

@@ -161,14 +161,13 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static size_t count_programs(rk_collected *c) {
-    size_t count = 0;
-    if (!c->requested_count)
-        return rk_values_count_programs(&c->items);
-    qsort(c->requested, c->requested_count, sizeof *c->requested, by_address);
-    for (size_t i = 0; i < c->requested_count; i++)
-        count += !i || c->requested[i] != c->requested[i - 1];
-    return count;
+size_t rk_count_distinct(const rk_known **programs, size_t count) {
+    size_t distinct = 0;
+    if (count)
+        qsort(programs, count, sizeof *programs, by_address);
+    for (size_t i = 0; i < count; i++)
+        distinct += !i || programs[i] != programs[i - 1];
+    return distinct;
 }
 
 void rk_values_count(rk_collected *c, rk_values *out_values) {
@@ -179,7 +178,8 @@ void rk_values_count(rk_collected *c, rk_values *out_values) {
         qsort(c->all, c->count, sizeof *c->all, by_text);
     for (size_t i = 0; i < c->count; i++)
         out_values->count += i == 0 || strcmp(c->all[i - 1], c->all[i]) != 0;
-    out_values->programs = count_programs(c);
+    out_values->programs = c->requested_count ? rk_count_distinct(c->requested, c->requested_count)
+                                              : rk_values_count_programs(&c->items);
 }
 
 rk_err *rk_values_keep_one_of_each_size(rk_collected *c, size_t axis) {

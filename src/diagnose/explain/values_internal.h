@@ -60,6 +60,9 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_values_collect(const rk_explainer *e, const rk
 // Counts the distinct values. Sorts them.
 RK_HIDDEN void rk_values_count(rk_collected *c, rk_values *out_values);
 
+// Counts distinct programs. Sorts them.
+RK_HIDDEN size_t rk_count_distinct(const rk_known **programs, size_t count);
+
 // Keeps one shape of each size along the axis: a batch of another size may have it as well.
 RK_HIDDEN RK_NODISCARD rk_err *rk_values_keep_one_of_each_size(rk_collected *c, size_t axis);
 

@@ -101,20 +101,6 @@ static rk_err *add_group(const rk_explainer *e, line_sizes *list, const rk_membe
     return NULL;
 }
 
-static int by_address(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t) * (const rk_known *const *)a,
-              y = (uintptr_t) * (const rk_known *const *)b;
-    return (x > y) - (x < y);
-}
-
-static size_t count_programs(line_sizes *list) {
-    size_t count = 0;
-    qsort(list->programs, list->program_count, sizeof(rk_known *), by_address);
-    for (size_t i = 0; i < list->program_count; i++)
-        count += !i || list->programs[i] != list->programs[i - 1];
-    return count;
-}
-
 static int by_axis(const void *a, const void *b) {
     const axis_size *x = a, *y = b;
     if (x->axis != y->axis)
@@ -162,11 +148,6 @@ static size_t write_axes(const line_sizes *list, rk_buf *out) {
     return axes;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // Appends the other lines of the file whose inputs have other sizes in the same programs: "; inputs
 // on lines 86 and 90 have other sizes, too". Returns whether there are any.
 static bool write_other_lines(const line_sizes *list, const rk_difference *place, rk_buf *out) {
@@ -189,16 +170,12 @@ static bool write_other_lines(const line_sizes *list, const rk_difference *place
                 lines[count++] = d->line;
         }
     }
-    qsort(lines, count, sizeof *lines, by_number);
-    for (size_t i = 0; i < count; i++)
-        rk_buf_add_format(out, "%s%u",
-                          !i ? count == 1 ? "; inputs on line " : "; inputs on lines "
-                          : i + 1 < count || more ? ", "
-                                                  : " and ",
-                          lines[i]);
-    if (count)
-        rk_buf_add_format(out, "%s have other sizes, too", more ? " and others" : "");
-    return count > 0;
+    if (!count)
+        return false;
+    rk_buf_add_text(out, count > 1 || more ? "; inputs on lines " : "; inputs on line ");
+    rk_add_line_numbers(lines, count, more, out);
+    rk_buf_add_text(out, " have other sizes, too");
+    return true;
 }
 
 // The member that the advice is written for: the costliest whose size differs along the axis.
@@ -245,7 +222,8 @@ rk_err *rk_add_sizes_of_line(rk_explainer *e, rk_members *const *groups, size_t 
         RK_TRY(add_group(e, &list, groups[i]));
     if (list.size_count)
         qsort(list.sizes, list.size_count, sizeof *list.sizes, by_axis);
-    size_t most = find_most(&list, &axis), programs = count_programs(&list);
+    size_t most = find_most(&list, &axis),
+           programs = rk_count_distinct(list.programs, list.program_count);
     bool are_many = list.members.count > RK_VALUES_MIN || programs > count * RK_VALUES_MIN;
     *out_added = most >= RK_VALUES_MIN || (most > 1 && are_many);
     return *out_added ? add_finding(e, &list, most, axis, programs) : NULL;
