@@ -32,6 +32,8 @@ RK_HIDDEN uint64_t rk_graphs_executions(const rk_graphs *list, size_t group);
 // must be requested early enough: an evaluation after a few steps may execute a graph as often.
 RK_HIDDEN bool rk_graphs_recur(const rk_graphs *list, size_t at);
 
+enum { RK_CUT_LINES_MAX = 4 };
+
 // Where a step is cut.
 typedef struct rk_cut_place {
     char *file; // owned; NULL: unknown
@@ -39,6 +41,10 @@ typedef struct rk_cut_place {
     uint32_t call;    // the line of the step that calls a function around `line`; 0: none
     bool is_read;     // `line` makes a value that is read
     bool is_backward; // `line` computes gradients, and the cut is inside
+    // Other lines of the file that make values that are read.
+    uint32_t others[RK_CUT_LINES_MAX];
+    size_t other_count;
+    bool has_more_others;
 } rk_cut_place;
 
 RK_HIDDEN void rk_cut_place_cleanup(rk_cut_place *place);

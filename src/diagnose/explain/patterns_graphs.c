@@ -245,6 +245,22 @@ static bool is_in_pieces(const rk_graphs *list) {
 
 // The pattern.
 
+// The line that calculates a number that is read; with others, if there are any. `call`: of the
+// line shown.
+static void describe_reads(const rk_cut_place *place, rk_buf *out) {
+    uint32_t lines[RK_CUT_LINES_MAX + 1] = {place->line};
+    if (!place->other_count || place->call) {
+        rk_buf_add_text(out, "; a number that is read is calculated on the line shown, at least "
+                             "the first time");
+        rk_buf_add_text(out, place->call ? "" : "; it is read there or on a later line");
+        return;
+    }
+    memcpy(lines + 1, place->others, place->other_count * sizeof *lines);
+    rk_buf_add_text(out, "; numbers that are read are calculated on lines ");
+    rk_add_line_numbers(lines, place->other_count + 1, place->has_more_others, out);
+    rk_buf_add_text(out, ", at least the first time; they are read there or on later lines");
+}
+
 static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t shared_ns,
                      rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
@@ -256,16 +272,13 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
         rk_buf_add_text(&text->summary, "; a cut is inside of the call on the line shown, which "
                                         "computes the gradients");
     else if (place->is_read)
-        rk_buf_add_text(&text->summary, "; a number that is read is calculated on the line shown, "
-                                        "at least the first time");
+        describe_reads(place, &text->summary);
     else if (place->file)
         rk_buf_add_text(&text->summary,
                         "; one of these programs returns what the line shown calculates, at "
                         "least the first time");
     if (place->call && !place->is_backward)
         rk_buf_add_format(&text->summary, ", in the call on line %u", place->call);
-    else if (place->is_read)
-        rk_buf_add_text(&text->summary, "; it is read there or on a later line");
     if (shared_ns)
         rk_buf_add_text(&text->summary, ". Its seconds are those of all parts but the largest, "
                                         "with all their versions; other findings count some of "

@@ -157,6 +157,44 @@ static rk_err *find_backward_of_step(const rk_explainer *e, const rk_graphs *lis
     return NULL;
 }
 
+// Adds the line that makes the value of a read, if it is another line of the same file.
+static rk_err *add_other(const rk_explainer *e, const rk_graph *read, rk_cut_place *out) {
+    RK_AUTO(rk_loaded) loaded = {0};
+    rk_source place;
+    size_t at = 0;
+    RK_TRY(rk_corpus_open(e->corpus, read->known, &loaded));
+    uint32_t op = loaded.loaded && loaded.index.result_count
+                      ? loaded.index.producer[loaded.index.results[0]]
+                      : RK_NO_ID;
+    if (op == RK_NO_ID || !rk_program_index_source(&loaded.index, op, &place) ||
+        place.line == out->line || !rk_span_is(place.file, out->file))
+        return NULL;
+    while (at < out->other_count && out->others[at] != place.line)
+        at++;
+    out->has_more_others |= at == RK_CUT_LINES_MAX;
+    if (at == out->other_count && at < RK_CUT_LINES_MAX)
+        out->others[out->other_count++] = place.line;
+    return NULL;
+}
+
+// Adds the lines of the other reads that recur in the steps. The first step has them, too: an
+// evaluation comes later.
+static rk_err *add_others(const rk_explainer *e, const rk_graphs *list, const rk_graph *cut,
+                          rk_cut_place *out) {
+    enum { READS_MAX = 32 };
+    const rk_graph *largest = rk_graphs_largest_part(list);
+    size_t looked = 0;
+    for (size_t i = 0; i < list->count && looked < READS_MAX; i++) {
+        const rk_graph *one = &list->items[i];
+        if (one->group == cut->group || !rk_sketch_is_read(&one->known->sketch) ||
+            !rk_graphs_recur(list, i) || one->step == RK_NO_STEP || one->step > largest->step)
+            continue;
+        looked++;
+        RK_TRY(add_other(e, one, out));
+    }
+    return NULL;
+}
+
 rk_err *rk_graphs_find_place(const rk_explainer *e, const rk_graphs *list, rk_cut_place *out) {
     const rk_graph *largest = rk_graphs_largest_part(list),
                    *cut = largest ? find_cut(list, largest) : NULL;
@@ -190,7 +228,8 @@ rk_err *rk_graphs_find_place(const rk_explainer *e, const rk_graphs *list, rk_cu
             out->call = lines.frames[shared].line;
         out->line = place.line;
         out->is_read = rk_sketch_is_read(&cut->known->sketch);
-        return rk_difference_text(place.file, &out->file);
+        RK_TRY(rk_difference_text(place.file, &out->file));
+        return out->is_read ? add_others(e, list, cut, out) : NULL;
     }
     return NULL;
 }

@@ -77,6 +77,19 @@ static void a_read_that_cuts_the_step_is_found(void **state) {
     assert_non_null(strstr(explanation.patterns[0].summary, "it is read there or on a later line"));
 }
 
+static void the_lines_of_all_reads_of_the_step_are_named(void **state) {
+    fixture *f = *state;
+    prepare(f, "torch_two_reads", 1, 5, 2, 5);
+    execute(f, "torch_two_reads", 3, 5, 2);
+    f->run.processes[0].counts.executions = steps[0].steps.executions = 15;
+    steps[0].steps.transfers.device_to_host = 10;
+    explain_prepared(f);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
+    assert_non_null(strstr(explanation.patterns[0].summary,
+                           "numbers that are read are calculated on lines 7 and 8, at least"));
+}
+
 // The read for another size is a version of the same part, with a cause of its own.
 static void another_size_of_a_part_costs_the_step_too(void **state) {
     fixture *f = *state;
@@ -398,6 +411,7 @@ static void two_sizes_of_one_line_are_no_finding_of_several_graphs(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_read_that_cuts_the_step_is_found),
+        TEST(the_lines_of_all_reads_of_the_step_are_named),
         TEST(another_size_of_a_part_costs_the_step_too),
         TEST(the_line_of_a_cut_is_not_that_of_an_evaluation),
         TEST(the_same_part_for_other_rows_is_nearer_than_another_part),
