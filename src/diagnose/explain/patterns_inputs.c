@@ -195,8 +195,10 @@ static void write_names(const rk_members *members, bool (*counts)(const rk_diffe
     for (size_t i = 0; i < members->count; i++) {
         for (size_t k = 0; k < members->items[i]->differences.count; k++) {
             const rk_difference *d = &members->items[i]->differences.items[k];
-            // The inputs of PyTorch/XLA have numbers, and those that a program lacks have none.
-            const char *name = d->attribute ? d->attribute : d->before;
+            // The inputs of PyTorch/XLA have only numbers, which differ from graph to graph.
+            const char *name = rk_explained_is_torch(members->items[i])
+                                   ? (d->after ? d->after : d->before)
+                                   : d->attribute;
             size_t at = 0;
             if (!counts(d) || !name)
                 continue;

@@ -45,3 +45,20 @@ const rk_difference *rk_value_at(const rk_explained *item, const rk_difference *
             return &item->differences.items[i];
     return NULL;
 }
+
+bool rk_value_has_line(const rk_known *known, const rk_difference *place) {
+    if (!place->file || !known->has_sketch || known->sketch.line_count == RK_SKETCH_LINES_MAX)
+        return true;
+    for (uint32_t i = 0; i < known->sketch.line_count; i++) {
+        const rk_sketch_line *line = &known->sketch.lines[i];
+        if (line->line == place->line && strcmp(line->file, place->file) == 0)
+            return true;
+    }
+    return known->sketch.line_count == 0;
+}
+
+bool rk_value_counts_before(const rk_explained *item) {
+    const rk_difference *value = rk_value_difference(item);
+    return item->nearest_of && rk_explain_is_same_call(item) &&
+           (!rk_explained_is_torch(item) || !value || rk_value_has_line(item->nearest, value));
+}

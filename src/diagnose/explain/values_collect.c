@@ -82,7 +82,7 @@ void rk_collected_cleanup(rk_collected *c) {
 
 // The value before counts only if this run requested it, and the same line calls it.
 static void add_values(rk_collected *c, const rk_explained *item, const rk_difference *d) {
-    if (d->before && item->nearest_of && rk_explain_is_same_call(item))
+    if (d->before && rk_value_counts_before(item))
         c->all[c->count++] = d->before;
     if (d->after)
         c->all[c->count++] = d->after;
@@ -102,7 +102,8 @@ static void add_sizes_of_requests(const rk_explainer *e, const rk_explained *fir
         if (e->run->compiles[i].process != first->compile->process || !known ||
             !known->has_sketch || !rk_is_same_call(own, &known->sketch) ||
             !rk_span_equal(rk_program_index_bare_name(rk_span_text(known->sketch.module)), name) ||
-            !rk_is_size_family(first->program, known))
+            !rk_is_size_family(first->program, known) ||
+            (rk_explained_is_torch(first) && !rk_value_has_line(known, value)))
             continue;
         const char *type = type_of_input(&known->sketch, value);
         if (!type)

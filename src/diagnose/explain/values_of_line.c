@@ -74,7 +74,7 @@ static rk_err *add_difference(line_sizes *list, const char *before, const char *
 
 // Adds what a compilation says about the inputs of the line.
 static rk_err *add_member(line_sizes *list, const rk_explained *item, const rk_difference *place) {
-    bool counts_before = item->nearest_of && rk_explain_is_same_call(item);
+    bool counts_before = rk_value_counts_before(item);
     RK_TRY(rk_members_add(&list->members, item));
     RK_TRY(add_program(list, item->program));
     if (counts_before)

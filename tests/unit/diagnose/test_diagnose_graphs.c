@@ -400,6 +400,15 @@ static void graphs_that_take_inputs_of_one_line_are_one_finding(void **state) {
     assert_non_null(strstr(pattern->advice, "Otherwise pad this input to one size"));
 }
 
+// The first batch of the evaluation is compared with one of the training.
+static void sizes_of_another_line_do_not_count(void **state) {
+    explain_requests(*state, "torch_tested", 5);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].line, 9);
+    assert_non_null(strstr(explanation.patterns[0].summary,
+                           "took 3 sizes along axis 0 in 3 programs: 8, 6, 5;"));
+}
+
 // Two sizes are few: what remains of the data after full batches has one of them.
 static void two_sizes_of_one_line_are_no_finding_of_several_graphs(void **state) {
     explain_requests(*state, "torch_line_sizes", 4);
@@ -443,6 +452,7 @@ int main(void) {
         TEST(random_initial_values_have_a_cause),
         TEST(an_input_of_some_steps_is_a_cause),
         TEST(graphs_that_take_inputs_of_one_line_are_one_finding),
+        TEST(sizes_of_another_line_do_not_count),
         TEST(two_sizes_of_one_line_are_no_finding_of_several_graphs),
         TEST(a_later_number_of_another_process_is_not_later),
     };
