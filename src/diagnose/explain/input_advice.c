@@ -325,9 +325,12 @@ static const char *torch_advice(const rk_explained *item) {
                "computed. If a branch or the batch decides which inputs there are, always pass all "
                "of them. Otherwise there is nothing to fix: each graph is compiled once and "
                "stored.";
-    return "One of the two graphs takes an input that the other one does not take. Each graph is "
-           "compiled once and stored. If the two are meant to be one, always pass the input, with "
-           "a neutral value where there is none.";
+    return "One of the two graphs takes an input that the other one does not take: an optional "
+           "value, "
+           "or one that the other graph calculates itself, because Python took another branch. "
+           "Each graph is compiled once and stored. If the two are meant to be one, always pass an "
+           "optional value, with a neutral one where there is none, or do the same in both "
+           "branches.";
 }
 
 static const char *jax_advice(const rk_explained *item) {

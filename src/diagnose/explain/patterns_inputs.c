@@ -34,9 +34,12 @@ static bool is_sum(const rk_difference *d) {
     return is_input(d) && d->is_summed && !d->constant;
 }
 
+// All graphs of PyTorch/XLA have one name: there the line must be the same, too.
 static bool same_function(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
-    return rk_explained_share_name(a, b) && (!x->file || !y->file || strcmp(x->file, y->file) == 0);
+    return rk_explained_share_name(a, b) &&
+           (!x->file || !y->file ||
+            (strcmp(x->file, y->file) == 0 && (!rk_explained_is_torch(a) || x->line == y->line)));
 }
 
 // Optional inputs.

@@ -779,7 +779,7 @@ static void a_later_step_is_not_compared_with_the_first(void **state) {
 static void an_optional_input_is_no_sum(void **state) {
     explain_two(*state, "torch_key");
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "with a neutral value where there is none");
+    expect_in(explanation.items[1].advice, "with a neutral one where there is none");
     expect_not_in(explanation.items[1].advice, "mask");    // inputs have no names
     expect_not_in(explanation.items[1].advice, "such as"); // what the input is for is not known
     expect_not_in(explanation.items[1].advice, "Adam");
