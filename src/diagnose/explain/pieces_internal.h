@@ -28,7 +28,7 @@ typedef struct rk_pieces {
     uint64_t whole;        // executions of all whole programs
     size_t usual;          // framework operations that a usual step executes, each counted once
     bool is_all;           // the steps call no jitted function
-    bool is_called_before; // the start called the operations, too: their lines may be those of it
+    bool is_called_before; // the start may have called them, too: their lines may be those of it
     bool is_scattered;     // fewer than EAGER_MIN of them run in nearly each step
     bool is_several_times; // a step executes some of them more than once
 } rk_pieces;

@@ -118,7 +118,9 @@ static void describe(const rk_pieces *list, const char *lines, double reads,
     }
     if (list->is_called_before || list->is_scattered) {
         if (list->is_called_before)
-            rk_buf_add_format(&text->summary, "; the start calls the same programs, on %s", lines);
+            rk_buf_add_format(&text->summary,
+                              "; the first calls, in the start or in the first step, are on %s",
+                              lines);
         rk_buf_add_text(&text->advice,
                         "The line in the steps is not known. Look in the loop for a calculation "
                         "that is outside of any jitted function, such as a loss or its gradient, "
