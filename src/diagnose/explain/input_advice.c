@@ -280,6 +280,13 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device, torch.zeros(1, dtype=…).to(device), and read it with .item().";
+    if (item->follows_start)
+        return "The earlier graph was executed once and takes more inputs. They may be of values "
+               "that "
+               "were computed before the steps but not executed: these are a part of the first "
+               "step's graph. Then torch_xla.sync() before the loop gives the first step the graph "
+               "of the others. If a branch in Python takes the inputs, do the same in each step. "
+               "Otherwise there is nothing to fix: each graph is compiled once and stored.";
     if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
         return "One of the two graphs takes and returns more values. Only some steps compute them, "
                "such as a sample, or they were computed before the step, such as the prediction "

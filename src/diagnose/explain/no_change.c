@@ -202,6 +202,22 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
             rk_explain_takes_what_was_zero(item));
 }
 
+// Returns whether only the earlier one of two graphs of PyTorch/XLA takes or returns some values,
+// and was executed once, at the start: they may be values that were computed before the steps.
+static bool follows_start(const rk_explanation *x, const rk_explained *item) {
+    const rk_run_compile *before = item->nearest_of;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !before ||
+        item->is_startup || before->process != item->compile->process ||
+        rk_explain_executions(x->run, before) != 1 || !is_of_start(x, before) || !has_input(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->constant)
+            return false;
+    }
+    return true;
+}
+
 // Returns whether the request is the first of its process for this function and line.
 static bool is_first_of_line(const rk_explainer *e, const rk_explained *item) {
     const rk_sketch *sketch = &item->program->sketch;
@@ -339,6 +355,7 @@ void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
     item->is_startup = !item->is_part && is_startup(e->out, item);
     if (item->is_startup && rk_explain_takes_what_was_zero(item))
         lead_with_zeros(item);
+    item->follows_start = follows_start(e->out, item);
     item->is_own_call = !rk_explained_needs_no_change(item) && is_own_call(e, item);
     bool are_two = item->is_own_call && item->cause == RK_CAUSE_PARAMETERS &&
                    (are_two_updates(item) || have_own_inputs(item));

@@ -120,7 +120,7 @@ static bool follows_first_step(const rk_explanation *x, const rk_explained *item
 static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
-            has_other_values(item) || follows_first_step(x, item));
+            has_other_values(item) || item->follows_start || follows_first_step(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -254,6 +254,11 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
         rk_buf_add_format(text,
                           " return%s values that other graphs do not: a branch computes them, or "
                           "only some steps keep them, as for a log or a sum",
+                          s);
+    else if (item->follows_start)
+        rk_buf_add_format(text,
+                          " take%s fewer values than the first graph: a branch computes them, or "
+                          "they were computed before the steps",
                           s);
     else if (has_other_values(item) || follows_first_step(x, item))
         rk_buf_add_format(text,

@@ -1156,6 +1156,19 @@ static void a_number_at_the_end_of_a_schedule_is_not_of_the_start(void **state) 
     expect_in(explanation.items[2].advice, "numbers that are 0, 1 or -1 in some steps only");
 }
 
+static void what_waits_before_the_first_step_is_no_certain_branch(void **state) {
+    fixture *f = *state;
+    ask(f, "torch_demonstration", 1);
+    ask(f, "torch_demonstration", 2);
+    ask(f, "torch_demonstration", 1); // so the second one is not new for good
+    execute(f, 1, 0);
+    explain(f);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "torch_xla.sync() before the loop");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "fewer values than the first graph");
+}
+
 // The second one has most operations six times as often.
 static void updates_for_episodes_of_other_lengths_are_versions(void **state) {
     explain_two(*state, "torch_episodes");
@@ -2004,6 +2017,7 @@ int main(void) {
         TEST(two_reads_on_two_lines_are_no_versions),
         TEST(values_between_two_loops_are_no_other_shapes),
         TEST(a_number_at_the_end_of_a_schedule_is_not_of_the_start),
+        TEST(what_waits_before_the_first_step_is_no_certain_branch),
         TEST(updates_for_episodes_of_other_lengths_are_versions),
         TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
