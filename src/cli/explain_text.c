@@ -230,12 +230,14 @@ static bool is_same_line(const rk_explained *a, const rk_explained *b) {
 // change, or for a cause of the same function on the same line.
 static bool is_like(const finding *above, const finding *one) {
     const rk_explained *a = above->item, *b = one->item;
-    if (!a || !b || rank_of(above) != rank_of(one) || a->compile->refused || !*advice_of(one) ||
-        strcmp(advice_of(above), advice_of(one)) != 0)
+    if (!a || !b || a->compile->refused || rank_of(above) != rank_of(one))
         return false;
-    return rank_of(one) == NO_CHANGE ||
-           (a->cause == b->cause && a->is_reordered == b->is_reordered && is_same_line(a, b) &&
-            (rk_explained_share_name(a, b) || (a->is_eager && b->is_eager)));
+    bool is_cause = rank_of(one) != NO_CHANGE;
+    if (is_cause &&
+        (a->cause != b->cause || a->is_reordered != b->is_reordered || !is_same_line(a, b) ||
+         !(rk_explained_share_name(a, b) || (a->is_eager && b->is_eager))))
+        return false;
+    return *advice_of(one) && strcmp(advice_of(above), advice_of(one)) == 0;
 }
 
 // Finds the findings that say the same as one above them, and orders the list by what each costs

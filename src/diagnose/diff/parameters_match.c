@@ -329,14 +329,29 @@ static void prefer_positions(rk_differ *d) {
         pair(d, i, i);
 }
 
+// Returns whether two inputs without names differ in at most one size.
+static bool is_near_at(const rk_differ *d, uint32_t i) {
+    enum { SIZE_BYTES = 8 };
+    rk_span before, after, element;
+    uint32_t apart = 0;
+    if (d->a->parameters[i].name.len || d->b->parameters[i].name.len ||
+        !same_type_at(d, i, false) || !find_type(d->a, i, &before, &element) ||
+        !find_type(d->b, i, &after, &element) || before.len != after.len)
+        return false;
+    for (size_t k = 0; k < before.len; k += SIZE_BYTES)
+        apart += memcmp(before.data + k, after.data + k, SIZE_BYTES) != 0;
+    return apart <= 1;
+}
+
 // Returns how many inputs the cycle of pairs that begins with `first` has; 0 if it has more than
-// `most`, or does not come back. `out_changes`: an input has another shape than its partner.
+// `most`, does not come back, or has inputs that differ in several sizes from those in their
+// places. `out_changes`: an input has another shape than its partner.
 static uint32_t cycle_from(const rk_differ *d, uint32_t first, uint32_t most, bool *out_changes) {
     uint32_t at = first, len = 0;
     rk_span before, after;
     *out_changes = false;
     do {
-        if (d->parameter[at] == RK_NO_ID || len == most || !same_type_at(d, at, false))
+        if (d->parameter[at] == RK_NO_ID || len == most || !is_near_at(d, at))
             return 0;
         *out_changes |= find_changed_dims(d, at, &before, &after);
         at = d->parameter[at];

@@ -36,7 +36,7 @@ typedef struct rk_explained {
     // Each of the two lines has programs of its own.
     bool is_own_call;
     bool is_part;       // does a part of what the earlier program does, and was executed once
-    bool follows_start; // PyTorch/XLA: the first step's graph takes more, and was executed once
+    bool follows_start; // PyTorch/XLA: the earlier graph takes more, and was executed once
     bool takes_lists;   // PyTorch/XLA: the number of inputs of one type differs from graph to graph
     bool has_many_sizes; // a third program of the same call has another number of rows
     char

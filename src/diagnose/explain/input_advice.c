@@ -280,13 +280,13 @@ static const char *torch_advice(const rk_explained *item) {
                "on the device; both are constants of the first step's graph, and all later steps "
                "have an input instead. Start the sum with one element that is transferred to the "
                "device, torch.zeros(1, dtype=…).to(device), and read it with .item().";
-    if (item->follows_start)
+    if (item->follows_start && !shares_inputs(item) && !is_of_numbers(item) && !repeats_more(item))
         return "The earlier graph was executed once and takes more inputs. They may be of values "
-               "that "
-               "were computed before the steps but not executed: these are a part of the first "
-               "step's graph. Then torch_xla.sync() before the loop gives the first step the graph "
-               "of the others. If a branch in Python takes the inputs, do the same in each step. "
-               "Otherwise there is nothing to fix: each graph is compiled once and stored.";
+               "that were computed before the steps but not executed. Such values become a part of "
+               "the first step's graph; torch_xla.sync() before the loop executes them, and the "
+               "first step has the graph of the others. If a branch in Python takes the inputs, do "
+               "the same in each step. Otherwise there is nothing to fix: each graph is compiled "
+               "once and stored.";
     if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
         return "One of the two graphs takes and returns more values. Only some steps compute them, "
                "such as a sample, or they were computed before the step, such as the prediction "
@@ -332,12 +332,10 @@ static const char *torch_advice(const rk_explained *item) {
                "computed. If a branch or the batch decides which inputs there are, always pass all "
                "of them. Otherwise there is nothing to fix: each graph is compiled once and "
                "stored.";
-    return "One of the two graphs takes an input that the other one does not take: an optional "
-           "value, "
-           "or one that the other graph calculates itself, because Python took another branch. "
-           "Each graph is compiled once and stored. If the two are meant to be one, always pass an "
-           "optional value, with a neutral one where there is none, or do the same in both "
-           "branches.";
+    return "One of the two graphs takes an input that the other one does not take. Each graph is "
+           "compiled once and stored. If it is an optional value, always pass one, with a neutral "
+           "value where there is none. If the other graph calculates the value itself, Python took "
+           "another branch: do the same in both branches.";
 }
 
 static const char *jax_advice(const rk_explained *item) {
@@ -413,8 +411,9 @@ static bool are_special_numbers(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         char *end;
-        double value = d->constant ? strtod(d->constant, &end) : 2;
-        if (!d->constant || *end || !is_single_value(d->after ? d->after : d->before) ||
+        double value = d->constant ? strtod(d->constant, &end) : 0;
+        if (!d->constant || end == d->constant || *end ||
+            !is_single_value(d->after ? d->after : d->before) ||
             (value != 0 && value != 1 && value != -1))
             return false;
         has_other |= value != 0;
@@ -449,8 +448,8 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
     }
     if (torch && are_special_numbers(item)) {
         rk_buf_add_text(text, SPECIAL_NUMBERS
-                        "So numbers that are 0, 1 or -1 in some steps only, such as a rate and 1 "
-                        "minus this rate, have two programs. Each is compiled once and stored. "
+                        "So there are two programs if numbers are 0, 1 or -1 in some steps only, "
+                        "such as a rate and 1 minus this rate. Each is compiled once and stored. "
                         "XLA_NO_SPECIAL_SCALARS=1 makes them inputs in some cases: count the "
                         "programs with and without it. Or let them never be exactly 0, 1 or -1.");
         return;

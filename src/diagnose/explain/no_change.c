@@ -176,8 +176,8 @@ static bool has_similar_size(const rk_explained *item) {
     return rk_explain_takes_what_was_zero(item) || apart <= FEW || apart <= apart_max * smaller;
 }
 
-// Returns whether a request is of the start: its program is no version of an earlier one, or
-// follows from the first step, as this one may.
+// Returns whether the program of a request is no version of an earlier one of this run, or is one
+// that the first step leads to (`is_startup`).
 static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) {
     for (size_t i = 0; i < x->count; i++)
         if (x->items[i].compile == request)
@@ -202,13 +202,21 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
             rk_explain_takes_what_was_zero(item));
 }
 
+static bool is_after_first_step(const rk_explanation *x, const rk_run_compile *request) {
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].compile == request)
+            return x->items[i].step != RK_NO_STEP && x->items[i].step > 1;
+    return false;
+}
+
 // Returns whether only the earlier one of two graphs of PyTorch/XLA takes or returns some values,
-// and was executed once, at the start: they may be values that were computed before the steps.
+// and was executed once, in the first step: these may be values that were computed before it.
 static bool follows_start(const rk_explanation *x, const rk_explained *item) {
     const rk_run_compile *before = item->nearest_of;
     if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !before ||
         item->is_startup || before->process != item->compile->process ||
-        rk_explain_executions(x->run, before) != 1 || !is_of_start(x, before) || !has_input(item))
+        rk_explain_executions(x->run, before) != 1 || !is_of_start(x, before) ||
+        is_after_first_step(x, before) || !has_input(item))
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];

@@ -29,12 +29,13 @@ static bool are_called_apart(const rk_program_diff *diff, const rk_sketch *a, co
 }
 
 // Returns whether one call takes two functions of the user as a static argument: each program has
-// operations of its own, in functions of its own.
+// operations of its own, in functions of its own, and they are a good part of it.
 static bool call_other_functions(const rk_program_diff *diff, const rk_sketch *a,
                                  const rk_sketch *b) {
-    enum { OWN_MIN = 4 };
-    return a->is_mlir && b->is_mlir && diff->added >= OWN_MIN && diff->removed >= OWN_MIN &&
-           rk_use_own_functions(a, b);
+    enum { OWN_MIN = 4, PARTS_OF_MATCHED = 10 };
+    size_t own = diff->added < diff->removed ? diff->added : diff->removed;
+    return a->is_mlir && b->is_mlir && rk_is_same_call(a, b) && own >= OWN_MIN &&
+           PARTS_OF_MATCHED * own >= diff->matched && rk_use_own_functions(a, b);
 }
 
 static size_t count_inputs(const rk_differences *list, rk_difference_kind kind) {
@@ -91,10 +92,9 @@ static bool return_other_values(const rk_program_diff *diff, const rk_sketch *a,
     enum { NEARLY_ALL = 20 };
     bool are_versions = a->result_count == 1 && b->result_count == 1 &&
                         NEARLY_ALL * (diff->added + diff->removed) <= diff->matched;
-    bool are_sizes =
-        has_kind(&diff->list, RK_DIFFERENCE_SHAPE) || has_kind(&diff->list, RK_DIFFERENCE_DTYPE);
     return a->result_count && b->result_count && rk_same_results(a, b) == 0 &&
-           (!are_sizes || are_replaced(diff)) && !are_versions;
+           (!has_kind(&diff->list, RK_DIFFERENCE_SHAPE) || are_replaced(diff)) &&
+           !has_kind(&diff->list, RK_DIFFERENCE_DTYPE) && !are_versions;
 }
 
 static bool has_names(const rk_sketch *sketch) {

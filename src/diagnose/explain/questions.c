@@ -257,7 +257,7 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           s);
     else if (item->follows_start)
         rk_buf_add_format(text,
-                          " take%s fewer values than the first graph: a branch computes them, or "
+                          " take%s fewer values than an earlier graph: a branch computes them, or "
                           "they were computed before the steps",
                           s);
     else if (has_other_values(item) || follows_first_step(x, item))

@@ -779,7 +779,7 @@ static void a_later_step_is_not_compared_with_the_first(void **state) {
 static void an_optional_input_is_no_sum(void **state) {
     explain_two(*state, "torch_key");
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "with a neutral one where there is none");
+    expect_in(explanation.items[1].advice, "with a neutral value where there is none");
     expect_not_in(explanation.items[1].advice, "mask");    // inputs have no names
     expect_not_in(explanation.items[1].advice, "such as"); // what the input is for is not known
     expect_not_in(explanation.items[1].advice, "Adam");
@@ -1153,7 +1153,7 @@ static void a_number_at_the_end_of_a_schedule_is_not_of_the_start(void **state) 
     expect_cause(2, RK_CAUSE_PARAMETERS);
     assert_false(explanation.items[2].is_startup);
     assert_true(explanation.items[1].nearest_of != NULL);
-    expect_in(explanation.items[2].advice, "numbers that are 0, 1 or -1 in some steps only");
+    expect_in(explanation.items[2].advice, "if numbers are 0, 1 or -1 in some steps only");
 }
 
 static void what_waits_before_the_first_step_is_no_certain_branch(void **state) {
@@ -1166,7 +1166,7 @@ static void what_waits_before_the_first_step_is_no_certain_branch(void **state) 
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "torch_xla.sync() before the loop");
     assert_false(explanation.hidden_branch.known);
-    expect_in(explanation.hidden_branch.evidence, "fewer values than the first graph");
+    expect_in(explanation.hidden_branch.evidence, "fewer values than an earlier graph");
 }
 
 // The second one has most operations six times as often.
