@@ -39,9 +39,9 @@ typedef struct finding {
     const rk_pattern *pattern; // NULL: a compilation
     const rk_explained *item;
     uint64_t cost_ns;
-    bool is_alike;      // a finding above in the list says the same: only that one is printed
-    size_t alike_count; // those further down that say the same
-    uint64_t alike_ns;
+    const rk_explained *like; // of the finding above that says the same, and is printed; NULL: none
+    size_t alike_count;       // those further down that say the same
+    uint64_t alike_ns, alike_max_ns; // their cost together; the highest
 } finding;
 
 // What is listed above a finding.
@@ -244,12 +244,14 @@ static bool is_like(const finding *above, const finding *one) {
 // together with these.
 static void find_alike(finding *list, size_t count) {
     for (size_t i = 0; i < count; i++)
-        for (size_t k = i + 1; k < count && !list[i].is_alike; k++) {
-            if (list[k].is_alike || !is_like(&list[i], &list[k]))
+        for (size_t k = i + 1; k < count && !list[i].like; k++) {
+            if (list[k].like || !is_like(&list[i], &list[k]))
                 continue;
-            list[k].is_alike = true;
+            list[k].like = list[i].item;
             list[i].alike_count++;
             list[i].alike_ns += list[k].cost_ns;
+            if (list[k].cost_ns > list[i].alike_max_ns)
+                list[i].alike_max_ns = list[k].cost_ns;
         }
     if (count)
         qsort(list, count, sizeof *list, costly_first);
@@ -283,7 +285,7 @@ static void print_alike(const rk_explanation *x, const finding *one, const findi
     RK_AUTO(rk_buf) names = {0};
     size_t count = 0;
     for (const finding *other = one + 1; other < end; other++) {
-        if (!is_like(one, other))
+        if (!one->item || other->like != one->item)
             continue;
         if (count++ >= NAMED)
             continue;
@@ -336,11 +338,12 @@ static bool is_worth_its_cost(const finding *one) {
            (one->item->cause <= RK_CAUSE_PARAMETERS || one->item->cause == RK_CAUSE_DUPLICATE);
 }
 
-// Returns whether a finding about differences costs nearly nothing. One that stands for several
-// must cost more.
+// Returns whether a finding about differences costs nearly nothing: each of the compilations that
+// it stands for costs less than `least_ns`, and all together little more.
 static bool is_negligible(const finding *one, uint64_t least_ns) {
     enum { TIMES = 3 };
-    return is_worth_its_cost(one) && one->cost_ns < least_ns && total_ns(one) < TIMES * least_ns;
+    return is_worth_its_cost(one) && one->cost_ns < least_ns && one->alike_max_ns < least_ns &&
+           total_ns(one) < TIMES * least_ns;
 }
 
 static uint64_t all_ns(const rk_explanation *x) {
@@ -350,8 +353,9 @@ static uint64_t all_ns(const rk_explanation *x) {
     return sum;
 }
 
-// The costliest findings first. Without --all at most two screens, not too many of a kind, and none
-// after the first that costs nearly nothing. Returns the number of these.
+// The costliest findings first. Without --all at most two screens, not too many of a kind (but all
+// that cost time in each step), and none after the first that costs nearly nothing. Returns the
+// number of compilations and patterns of the last kind.
 static size_t print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
     enum { PARTS_OF_ALL = 100 };
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
@@ -361,7 +365,7 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
     uint64_t least_ns = all_ns(x) / PARTS_OF_ALL;
     page->began = false; // the costliest finding is shown in any case
     for (size_t i = 0; i < count; i++) {
-        if (list[i].is_alike)
+        if (list[i].like)
             continue;
         if (i > 0 && !how->all && is_negligible(&list[i], least_ns)) {
             negligible += 1 + list[i].alike_count;
@@ -371,9 +375,11 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
                                    : causes++ < CAUSES_SHOWN;
         char *text = finding_text(x, &list[i], list + count, &above, how);
         if (!how->all && !few)
-            page->hidden++;
+            page->hidden += 1 + list[i].alike_count;
         else if (rk_page_add(page, text))
             shown[above.count++] = &list[i];
+        else
+            page->hidden += list[i].alike_count;
         free(text);
     }
     return negligible;

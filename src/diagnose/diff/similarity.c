@@ -273,8 +273,8 @@ static bool has_all_lines(const rk_sketch *a, const rk_sketch *b) {
     return true;
 }
 
-// Returns whether one of two large graphs has the same operations of the same lines many more
-// times: PyTorch/XLA unrolls a loop over sequences of two lengths.
+// Returns whether two large graphs have operations of nearly the same kinds on the same lines, in
+// any numbers: PyTorch/XLA unrolls a loop over sequences of two lengths.
 static bool are_unrolled(const rk_sketch *a, const rk_sketch *b) {
     enum { OPS_MIN = 64, LINES_MIN = 4 };
     return a->op_count >= OPS_MIN && b->op_count >= OPS_MIN && a->line_count >= LINES_MIN &&

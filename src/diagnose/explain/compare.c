@@ -189,8 +189,8 @@ static bool is_number_of_one_side(const rk_difference *d) {
            strncmp(type, "tensor<", 7) == 0 && (type[7] < '0' || type[7] > '9');
 }
 
-// Returns whether hardly any operations are only in one of the two programs, or none of another
-// kind.
+// Returns whether hardly any operations are only in one of the two programs, or the programs have
+// the same kinds of operations.
 static bool has_few_own_operations(const rk_explained *item) {
     enum { FEW = 8 };
     size_t own = 0;
@@ -204,7 +204,7 @@ static bool has_few_own_operations(const rk_explained *item) {
 
 // PyTorch/XLA passes numbers as inputs, and two equal numbers as one. A number that depends on the
 // number of rows may equal another one, so that the program has an input more or less. Then the
-// rows are the cause.
+// rows are the cause, if the operations are the same otherwise.
 static void find_rows(rk_explained *item) {
     rk_differences *list = &item->differences;
     size_t shapes = 0;

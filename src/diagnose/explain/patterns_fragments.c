@@ -84,8 +84,26 @@ static bool take_turns(const rk_piece *a, const rk_piece *b, uint64_t steps) {
            (double)least >= share_min * (double)steps && may_be_versions(a->known, b->known);
 }
 
+// Adds a version to a piece. The piece stands for the version that was requested first.
+static void add_version(const rk_explainer *e, size_t process, rk_pieces *list, rk_piece *to,
+                        const rk_piece *one) {
+    rk_piece_version added = {to->known, one->item};
+    to->executions += one->executions;
+    to->rounds += one->rounds;
+    if (rk_first_request(e, process, one->known) < rk_first_request(e, process, to->known)) {
+        for (size_t i = 0; i < list->version_count; i++)
+            if (list->versions[i].of == to->known)
+                list->versions[i].of = one->known;
+        added = (rk_piece_version){one->known, to->item};
+        to->known = one->known;
+        to->item = one->item;
+    }
+    list->versions[list->version_count++] = added;
+}
+
 // Makes one piece of the versions of a framework operation that take turns.
-static rk_err *merge_versions(rk_pieces *list, uint64_t steps) {
+static rk_err *merge_versions(const rk_explainer *e, size_t process, rk_pieces *list,
+                              uint64_t steps) {
     size_t kept = 0;
     list->versions = rk_calloc(list->count + 1, sizeof *list->versions);
     if (!list->versions)
@@ -99,10 +117,7 @@ static rk_err *merge_versions(rk_pieces *list, uint64_t steps) {
             list->items[kept++] = *one;
             continue;
         }
-        list->items[at].executions += one->executions;
-        list->items[at].rounds += one->rounds;
-        list->versions[list->version_count++] =
-            (rk_piece_version){list->items[at].known, one->item};
+        add_version(e, process, list, &list->items[at], one);
     }
     list->count = kept;
     return NULL;
@@ -248,12 +263,13 @@ static void keep_in_each_step(rk_pieces *list, uint64_t steps) {
     list->count = kept;
 }
 
-// Returns whether a step executes some operations more than once. The journal has the line of the
+// Returns whether a step executes some operations more than once. A program has the line of its
 // first call only.
-static bool are_several_times(const rk_pieces *list, uint64_t steps) {
+static bool are_several_times(const rk_explainer *e, size_t process, const rk_pieces *list,
+                              uint64_t steps) {
     const double more_min = 1.5;
     for (size_t i = 0; i < list->count; i++)
-        if ((double)list->items[i].executions >= more_min * (double)steps)
+        if ((double)executions_in_steps(e, process, &list->items[i]) >= more_min * (double)steps)
             return true;
     return false;
 }
@@ -311,11 +327,11 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     // Hardly any program begins a round.
     for (size_t i = 0; list.is_all && i < list.count; i++)
         list.items[i].rounds = list.items[i].executions;
-    RK_TRY(merge_versions(&list, own->count));
+    RK_TRY(merge_versions(e, process, &list, own->count));
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);
     keep_in_each_step(&list, own->count);
-    list.is_several_times = are_several_times(&list, own->count);
+    list.is_several_times = are_several_times(e, process, &list, own->count);
     if (!is_in_pieces(&list))
         return NULL;
     RK_TRY(take_members(&list, &members));

@@ -177,13 +177,15 @@ static rk_err *add_other(const rk_explainer *e, const rk_graph *read, rk_cut_pla
     return NULL;
 }
 
-// Adds the lines of the other reads that recur in the steps. The first step has them, too: an
-// evaluation comes later.
+// Adds the lines of the other reads that recur in the steps, if they were compiled no later than
+// the largest part. The reads of an evaluation come later.
 static rk_err *add_others(const rk_explainer *e, const rk_graphs *list, const rk_graph *cut,
                           rk_cut_place *out) {
     enum { READS_MAX = 32 };
     const rk_graph *largest = rk_graphs_largest_part(list);
     size_t looked = 0;
+    if (!largest || largest->step == RK_NO_STEP)
+        return NULL;
     for (size_t i = 0; i < list->count && looked < READS_MAX; i++) {
         const rk_graph *one = &list->items[i];
         if (one->group == cut->group || !rk_sketch_is_read(&one->known->sketch) ||

@@ -192,9 +192,9 @@ static rk_err *advise_on_growth(rk_explained *item) {
 
 static void write_names(const rk_members *members, bool (*counts)(const rk_difference *),
                         rk_buf *out) {
-    enum { SHOWN = 4 };
-    const char *seen[SHOWN] = {NULL};
-    size_t count = 0, more = 0;
+    enum { SHOWN = 4, NAMES_MAX = 64 };
+    const char *seen[NAMES_MAX];
+    size_t count = 0;
     for (size_t i = 0; i < members->count; i++) {
         for (size_t k = 0; k < members->items[i]->differences.count; k++) {
             const rk_difference *d = &members->items[i]->differences.items[k];
@@ -207,18 +207,14 @@ static void write_names(const rk_members *members, bool (*counts)(const rk_diffe
                 continue;
             while (at < count && strcmp(seen[at], name) != 0)
                 at++;
-            if (at < count)
-                continue;
-            if (count < SHOWN)
+            if (at == count && count < NAMES_MAX)
                 seen[count++] = name;
-            else
-                more++;
         }
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && i < SHOWN; i++)
         rk_buf_add_format(out, "%s%s", i ? ", " : "", seen[i]);
-    if (more)
-        rk_buf_add_format(out, " and %zu more", more);
+    if (count > SHOWN)
+        rk_buf_add_format(out, " and %zu more", count - SHOWN);
 }
 
 // Finds the program that creates the values and runs again after the one that adds to them: the

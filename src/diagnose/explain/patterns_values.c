@@ -136,7 +136,7 @@ static rk_err *collect_sizes(group *g) {
     for (size_t i = 0; i < members->count; i++) {
         const rk_explained *item = members->items[i];
         g->sizes[g->size_count++] = size_in(item, rk_explained_head(item)->after);
-        if (rk_value_counts_before(item))
+        if (rk_value_counts_before(item, rk_explained_head(item)))
             g->sizes[g->size_count++] = size_in(item, rk_explained_head(item)->before);
     }
     qsort(g->sizes, g->size_count, sizeof *g->sizes, rk_compare_sizes);

@@ -9,7 +9,7 @@
 typedef struct rk_piece {
     const rk_known *known;
     const rk_explained *item; // its compilation in this process; NULL: it was loaded
-    uint64_t executions;
+    uint64_t executions;      // with those of the other versions
     uint64_t rounds; // in which it was executed (rk_run_executed); its executions if not known
 } rk_piece;
 

@@ -90,9 +90,10 @@ static void add_lines(const line_count *lines, size_t count, bool are_all, rk_bu
 }
 
 // Some of the operations may belong to the start, and others were executed in too few steps to be
-// sure of them: the number is that of a usual step. `lines`: where they are. `reads`: in each step.
+// sure of them: the number is that of a usual step. `lines`: where they are, if `are_known`.
+// `reads`: in each step.
 // On the CPU, results are read in place, and a plugin cannot count the reads.
-static void describe(const rk_pieces *list, const char *lines, double reads,
+static void describe(const rk_pieces *list, const char *lines, bool are_known, double reads,
                      rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
                       "%zu small programs outside of any jitted function are executed in every "
@@ -100,10 +101,8 @@ static void describe(const rk_pieces *list, const char *lines, double reads,
                       list->usual);
     if (list->is_scattered)
         rk_buf_add_text(&text->summary, ", but not always the same ones");
-    else if (!list->is_called_before)
-        rk_buf_add_format(
-            &text->summary, ", on %s%s", lines,
-            list->is_several_times ? "; some of them several times, there or on other lines" : "");
+    else if (!list->is_called_before && are_known)
+        rk_buf_add_format(&text->summary, ", on %s", lines);
     if (reads >= 0.5)
         rk_buf_add_format(&text->summary, ", with %.1f reads to the host per step (the median)",
                           reads);
@@ -116,7 +115,10 @@ static void describe(const rk_pieces *list, const char *lines, double reads,
             "call them on other lines.");
         return;
     }
-    if (list->is_called_before || list->is_scattered) {
+    if (!list->is_called_before && !list->is_scattered && are_known && list->is_several_times)
+        rk_buf_add_text(&text->summary,
+                        "; a step calls some of them several times, perhaps also on other lines");
+    if (list->is_called_before || list->is_scattered || !are_known) {
         if (list->is_called_before)
             rk_buf_add_format(&text->summary,
                               "; the first calls, in the start or in the first step, are on %s",
@@ -144,7 +146,7 @@ rk_err *rk_pieces_describe(const rk_explainer *e, size_t process, const rk_piece
     bool are_all;
     RK_TRY(take_lines(e, process, list, &lines, &count, &are_all));
     add_lines(lines, count, are_all, &places);
-    describe(list, rk_buf_text(&places), reads, text);
+    describe(list, rk_buf_text(&places), count > 0, reads, text);
     bool is_known = count && (list->is_called_before || !list->is_scattered);
     *out_line = is_known ? lines[0].line : NULL;
     return NULL;

@@ -57,8 +57,7 @@ bool rk_value_has_line(const rk_known *known, const rk_difference *place) {
     return known->sketch.line_count == 0;
 }
 
-bool rk_value_counts_before(const rk_explained *item) {
-    const rk_difference *value = rk_value_difference(item);
+bool rk_value_counts_before(const rk_explained *item, const rk_difference *value) {
     return item->nearest_of && rk_explain_is_same_call(item) &&
            (!rk_explained_is_torch(item) || !value || rk_value_has_line(item->nearest, value));
 }

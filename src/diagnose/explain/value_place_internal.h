@@ -19,8 +19,8 @@ RK_HIDDEN const rk_difference *rk_value_at(const rk_explained *item, const rk_di
 // Returns whether a program has operations on the line of a difference, as far as that is known.
 RK_HIDDEN bool rk_value_has_line(const rk_known *known, const rk_difference *place);
 
-// Returns whether the value before counts with those after: this run requested the earlier program,
-// and the same line calls it. The graphs of PyTorch/XLA have no call: there the earlier program
-// must have the line of the value. A batch of an evaluation may be compared with one of the
-// training.
-RK_HIDDEN bool rk_value_counts_before(const rk_explained *item);
+// Returns whether the value before of a difference counts with those after: this run requested the
+// earlier program, and the same line calls it. The graphs of PyTorch/XLA have no call: there the
+// earlier program must have the line of the value. A batch of an evaluation may be compared with
+// one of the training.
+RK_HIDDEN bool rk_value_counts_before(const rk_explained *item, const rk_difference *value);

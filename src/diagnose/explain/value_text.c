@@ -171,7 +171,7 @@ static size_t sizes_of_all(const rk_members *members, size_t axis, long long *si
     for (size_t i = 0; i < members->count; i++) {
         const rk_explained *item = members->items[i];
         const rk_difference *d = rk_value_difference(item);
-        if (rk_value_counts_before(item))
+        if (rk_value_counts_before(item, d))
             add_size(d->before, axis, sizes, &count);
         add_size(d->after, axis, sizes, &count);
     }
@@ -242,7 +242,8 @@ static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
 static bool has_program(const rk_members *members, size_t end, const rk_known *program) {
     for (size_t i = 0; i < end; i++) {
         const rk_explained *item = members->items[i];
-        if (item->program == program || (item->nearest == program && rk_value_counts_before(item)))
+        if (item->program == program ||
+            (item->nearest == program && rk_value_counts_before(item, rk_value_difference(item))))
             return true;
     }
     return false;
@@ -253,7 +254,8 @@ size_t rk_values_count_programs(const rk_members *members) {
     for (size_t i = 0; i < members->count; i++) {
         const rk_explained *item = members->items[i];
         count += !has_program(members, i, item->program);
-        count += item->nearest != item->program && rk_value_counts_before(item) &&
+        count += item->nearest != item->program &&
+                 rk_value_counts_before(item, rk_value_difference(item)) &&
                  !has_program(members, i, item->nearest);
     }
     return count;
@@ -306,7 +308,7 @@ static void write_sizes(const rk_members *members, const axis_place *place, long
             const rk_difference *d = &item->differences.items[k];
             if (!is_at(d, place))
                 continue;
-            if (rk_value_counts_before(item))
+            if (rk_value_counts_before(item, d))
                 add_size(d->before, place->axis, sizes, &count);
             add_size(d->after, place->axis, sizes, &count);
             break;

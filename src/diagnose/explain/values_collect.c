@@ -82,7 +82,7 @@ void rk_collected_cleanup(rk_collected *c) {
 
 // The value before counts only if this run requested it, and the same line calls it.
 static void add_values(rk_collected *c, const rk_explained *item, const rk_difference *d) {
-    if (d->before && rk_value_counts_before(item))
+    if (d->before && rk_value_counts_before(item, d))
         c->all[c->count++] = d->before;
     if (d->after)
         c->all[c->count++] = d->after;

@@ -74,7 +74,7 @@ static rk_err *add_difference(line_sizes *list, const char *before, const char *
 
 // Adds what a compilation says about the inputs of the line.
 static rk_err *add_member(line_sizes *list, const rk_explained *item, const rk_difference *place) {
-    bool counts_before = rk_value_counts_before(item);
+    bool counts_before = rk_value_counts_before(item, place);
     RK_TRY(rk_members_add(&list->members, item));
     RK_TRY(add_program(list, item->program));
     if (counts_before)
@@ -224,7 +224,9 @@ rk_err *rk_add_sizes_of_line(rk_explainer *e, rk_members *const *groups, size_t 
         qsort(list.sizes, list.size_count, sizeof *list.sizes, by_axis);
     size_t most = find_most(&list, &axis),
            programs = rk_count_distinct(list.programs, list.program_count);
-    bool are_many = list.members.count > RK_VALUES_MIN || programs > count * RK_VALUES_MIN;
+    bool are_many = programs > count * RK_VALUES_MIN; // not only a full batch and a smaller one
+    for (size_t i = 0; i < count; i++)                // a group that is a finding alone
+        are_many |= rk_values_count_programs(groups[i]) > RK_VALUES_MIN;
     *out_added = most >= RK_VALUES_MIN || (most > 1 && are_many);
     return *out_added ? add_finding(e, &list, most, axis, programs) : NULL;
 }

@@ -206,13 +206,14 @@ def _check_complete(said, blocks, explained):
     alike = [match for finding in said.findings if (match := _ALIKE.search(_words(" ".join(finding.block))))]
     if any(match["more"] for match in alike):
         return
-    requests = {int(seq) for match in alike for seq in re.findall(r"(?:^|, )(\d+)", match["requests"])}
+    named = [pair for match in alike for pair in re.findall(r"(\d+)(?: of rank (\d+))?", match["requests"])]
+    requests = {(int(seq), int(rank) if rank else None) for seq, rank in named}
     for pattern in explained["patterns"]:
         if id(pattern) not in printed:
             said.wrong.append(f"the text lacks the pattern {pattern['kind']}: {pattern.get('summary')}")
     members = {program for pattern in explained["patterns"] for program in pattern["programs"]}
     for c in explained["compilations"]:
-        is_printed = id(c) in printed or c["seq"] in requests
+        is_printed = id(c) in printed or not requests.isdisjoint({(c["seq"], None), (c["seq"], c.get("rank"))})
         if c["cause"] != "first" and not is_printed and c["program"] not in members:
             said.wrong.append(f"the text lacks {c['cause']} {c['name']}, request {c['seq']}")
 

@@ -944,7 +944,8 @@ static void an_operation_may_be_called_on_several_lines(void **state) {
     explain(*state);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
-    expect_in(pattern->summary, "; some of them several times, there or on other lines");
+    expect_in(pattern->summary,
+              "; a step calls some of them several times, perhaps also on other lines");
 }
 
 // Two loops have operations of their own: each operation runs in half of the steps.
@@ -981,6 +982,7 @@ static void a_line_of_the_start_is_no_line_of_the_steps(void **state) {
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 6);
     expect_in(pattern->summary, "in every step, on the line shown and others");
+    assert_int_equal(pattern->line, 7); // of "bound"
 }
 
 // After half of the steps, the batch has another size: one operation has two versions.
