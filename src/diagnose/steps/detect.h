@@ -84,7 +84,7 @@ typedef struct rk_step_program {
     uint32_t number;   // of the distinct program, from 0; must be small, since it indexes an array
     uint32_t name;     // number of the program's name, below 2^31
     bool is_user_name; // the user gave the name, so that programs are compared by it; not for
-                       // lambdas and names with a number
+                       // lambdas, names with a number, and passes of jax.grad
     bool is_operation; // a single operation of the framework, outside of any function of the user
     // The role of the program (rk_program_role in program/program.h); all zero: not known.
     uint32_t operations, inputs, carried, carried_types;
