@@ -207,6 +207,52 @@ static void programs_of_one_line_are_told_once(void **state) {
     expect_text(&f, "  Pad it.\n\nanother shape: , 1.0 s, request 1\n");
 }
 
+// Nine patterns cost more. One that costs time in each step is printed in any case.
+static void a_pattern_of_each_step_is_always_printed(void **state) {
+    (void)state;
+    enum { COUNT = 10 };
+    fixture f;
+    rk_pattern patterns[COUNT];
+    make(&f, RK_CAUSE_FIRST);
+    for (size_t i = 0; i < COUNT; i++)
+        patterns[i] = (rk_pattern){.kind = RK_PATTERN_COUNTER,
+                                   .summary = none,
+                                   .advice = none,
+                                   .lost_ns = (COUNT - i) * 1000000000};
+    patterns[COUNT - 1].kind = RK_PATTERN_FRAGMENTS;
+    patterns[COUNT - 1].is_of_each_step = true;
+    f.explanation.patterns = patterns;
+    f.explanation.pattern_count = COUNT;
+    expect_text(&f, "a step in pieces (fragments), 1.0 s\n");
+    expect_text(&f, "\n1 more: --all shows everything\n");
+}
+
+// Two compilations on one line cost less than 1 % each.
+static void compilations_that_cost_nearly_nothing_are_counted_one_by_one(void **state) {
+    (void)state;
+    static char advice[] = "Pad it.", file[] = "/home/me/train.py";
+    rk_difference difference = {.kind = RK_DIFFERENCE_SHAPE, .file = file, .line = 7};
+    rk_pattern pattern = {
+        .kind = RK_PATTERN_COUNTER, .summary = none, .advice = none, .lost_ns = 300000000000};
+    rk_run_compile compile;
+    rk_explained items[3];
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    compile = f.compiles[1];
+    compile.compile_ns = 300000000000;
+    for (size_t i = 0; i < 2; i++) {
+        items[i] = f.items[i];
+        items[i].advice = advice;
+        items[i].differences = (rk_differences){.items = &difference, .count = 1, .cause_count = 1};
+    }
+    items[2] = (rk_explained){.compile = &compile, .step = RK_NO_STEP};
+    f.explanation.items = items;
+    f.explanation.count = 3;
+    f.explanation.patterns = &pattern;
+    f.explanation.pattern_count = 1;
+    expect_text(&f, "\n2 more that cost less than 1 % of the compile time: --all shows them\n");
+}
+
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
     (void)state;
     fixture f;
@@ -243,6 +289,8 @@ int main(void) {
         cmocka_unit_test(an_advice_is_given_once),
         cmocka_unit_test(what_needs_no_change_for_one_reason_is_told_once),
         cmocka_unit_test(programs_of_one_line_are_told_once),
+        cmocka_unit_test(a_pattern_of_each_step_is_always_printed),
+        cmocka_unit_test(compilations_that_cost_nearly_nothing_are_counted_one_by_one),
         cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
     };

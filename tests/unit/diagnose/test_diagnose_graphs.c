@@ -400,6 +400,12 @@ static void graphs_that_take_inputs_of_one_line_are_one_finding(void **state) {
     assert_non_null(strstr(pattern->advice, "Otherwise pad this input to one size"));
 }
 
+static void inputs_that_are_not_named_are_counted(void **state) {
+    explain_requests(*state, "torch_many_inputs", 3);
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_non_null(strstr(explanation.patterns[0].summary, " and 1 more have other sizes, too"));
+}
+
 // The first batch of the evaluation is compared with one of the training.
 static void sizes_of_another_line_do_not_count(void **state) {
     explain_requests(*state, "torch_tested", 5);
@@ -452,6 +458,7 @@ int main(void) {
         TEST(random_initial_values_have_a_cause),
         TEST(an_input_of_some_steps_is_a_cause),
         TEST(graphs_that_take_inputs_of_one_line_are_one_finding),
+        TEST(inputs_that_are_not_named_are_counted),
         TEST(sizes_of_another_line_do_not_count),
         TEST(two_sizes_of_one_line_are_no_finding_of_several_graphs),
         TEST(a_later_number_of_another_process_is_not_later),

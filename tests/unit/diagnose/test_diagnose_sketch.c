@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "diagnose/diff/framework.h"
 #include "diagnose/explain/corpus.h"
 #include "fixture.h"
 #include "support/expect.h"
@@ -50,6 +51,16 @@ static void it_says_what_the_program_is(void **unused) {
     assert_string_equal(sketch.call.file, "/job/train.py");
     assert_int_equal(sketch.call.line, 12);
     assert_false(rk_sketch_is_eager(&sketch));
+}
+
+// Its operations have two lines: that of the call, and that of a function which uses it as well.
+static void a_generator_of_keys_is_an_operation_of_the_framework(void **unused) {
+    (void)unused;
+    RK_AUTO(rk_sketch) sketch = {0};
+    make("resown.1.mlir", &sketch);
+    assert_string_equal(sketch.module, "jit__threefry_split");
+    assert_true(sketch.line_count > 1);
+    assert_true(rk_is_random_helper(&sketch));
 }
 
 // The comparison ends, and the inputs count as different.
@@ -204,6 +215,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_written_as_it_always_was),
         cmocka_unit_test(it_says_what_the_program_is),
+        cmocka_unit_test(a_generator_of_keys_is_an_operation_of_the_framework),
         cmocka_unit_test(inputs_that_changed_places_are_compared),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(another_version_is_none),
