@@ -222,8 +222,7 @@ static void order_equal_costs(finding *list, size_t count) {
 
 static bool is_same_line(const rk_explained *a, const rk_explained *b) {
     const rk_difference *x = rk_explained_head(a), *y = rk_explained_head(b);
-    return x && y && x->file && y->file && x->line == y->line && x->kind == y->kind &&
-           strcmp(x->file, y->file) == 0;
+    return x && y && x->file && x->kind == y->kind && rk_is_on_same_line(x, y);
 }
 
 // Returns whether a compilation says the same as one above it: the same advice, for what needs no

@@ -51,6 +51,10 @@ bool rk_is_of_input(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "parameter") == 0;
 }
 
+bool rk_is_on_same_line(const rk_difference *a, const rk_difference *b) {
+    return a->line == b->line && rk_same_text(a->file, b->file);
+}
+
 bool rk_is_of_result(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "result") == 0;
 }

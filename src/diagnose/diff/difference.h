@@ -73,7 +73,10 @@ typedef struct rk_difference {
 // Returns whether an input of the program differs, or only one of the two programs has it.
 bool rk_is_of_input(const rk_difference *difference);
 
-// The same of a result.
+// Returns whether two differences are on the same line of the source, or neither has a line.
+bool rk_is_on_same_line(const rk_difference *a, const rk_difference *b);
+
+// Like rk_is_of_input, of a result.
 bool rk_is_of_result(const rk_difference *difference);
 
 // Returns whether only one of the two programs has the input.

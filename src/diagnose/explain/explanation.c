@@ -74,6 +74,18 @@ void rk_explanation_cleanup(rk_explanation *explanation) {
     *explanation = (rk_explanation){0};
 }
 
+const rk_explained *rk_explained_of(const rk_explanation *x, const rk_run_compile *request) {
+    size_t low = 0, high = x->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->items[middle].compile < request)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->count && x->items[low].compile == request ? &x->items[low] : NULL;
+}
+
 uint64_t rk_explained_cost_ns(const rk_explained *explained) {
     const rk_run_compile *compile = explained->compile;
     return explained->is_loaded ? compile->request_ns : compile->compile_ns;

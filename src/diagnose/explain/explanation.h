@@ -131,6 +131,10 @@ void rk_explanation_cleanup(rk_explanation *explanation);
 bool rk_is_in_pattern(const rk_explanation *x, const rk_explained *item,
                       bool (*counts)(const rk_pattern *));
 
+// Returns the item of a request; NULL if there is none. The items are in the order of the run's
+// requests.
+const rk_explained *rk_explained_of(const rk_explanation *x, const rk_run_compile *request);
+
 // Cost of an item: the time in the compiler; for a repeated request, the time of the request.
 uint64_t rk_explained_cost_ns(const rk_explained *explained);
 

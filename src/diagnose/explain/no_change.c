@@ -179,11 +179,8 @@ static bool has_similar_size(const rk_explained *item) {
 // Returns whether the program of a request is no version of an earlier one of this run, or is one
 // that the first step leads to (`is_startup`).
 static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) {
-    for (size_t i = 0; i < x->count; i++)
-        if (x->items[i].compile == request)
-            return !x->items[i].nearest_of || x->items[i].cause == RK_CAUSE_FIRST ||
-                   x->items[i].is_startup;
-    return true;
+    const rk_explained *item = rk_explained_of(x, request);
+    return !item || !item->nearest_of || item->cause == RK_CAUSE_FIRST || item->is_startup;
 }
 
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
@@ -203,10 +200,8 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
 }
 
 static bool is_after_first_step(const rk_explanation *x, const rk_run_compile *request) {
-    for (size_t i = 0; i < x->count; i++)
-        if (x->items[i].compile == request)
-            return x->items[i].step != RK_NO_STEP && x->items[i].step > 1;
-    return false;
+    const rk_explained *item = rk_explained_of(x, request);
+    return item && item->step != RK_NO_STEP && item->step > 1;
 }
 
 // Returns whether only the earlier one of two graphs of PyTorch/XLA takes or returns some values,
@@ -295,10 +290,6 @@ static int64_t rows_of(const char *type, size_t axis) {
     return rk_parse_dims(type, &dims) && axis < dims.count ? dims.sizes[axis] : -1;
 }
 
-static bool is_on_line_of(const rk_difference *a, const rk_difference *b) {
-    return a->line == b->line && rk_same_text(a->file, b->file);
-}
-
 // Returns whether two programs are versions of one function: one line calls both. This line may
 // call the function for training and for evaluation, with other operations. All graphs of
 // PyTorch/XLA have one name, and a model's lines are in those of training and evaluation: there the
@@ -324,7 +315,7 @@ static bool has_many_sizes(const rk_explanation *x, const rk_explained *item) {
         const rk_difference *its = rk_explained_head(other);
         if (other->cause != RK_CAUSE_SHAPE || !its || !other->program ||
             !other->program->has_sketch || other->compile->process != item->compile->process ||
-            !rk_explained_share_name(other, item) || !is_on_line_of(its, head) ||
+            !rk_explained_share_name(other, item) || !rk_is_on_same_line(its, head) ||
             !are_versions(other, item))
             continue;
         int64_t rows = rows_of(its->after, axis);

@@ -300,20 +300,6 @@ static bool has_other_input(const rk_explained *item) {
     return item->differences.cause_count > 0;
 }
 
-// Returns the number of the item of a request; the number of items if there is none. The items are
-// in the order of the run's requests.
-static size_t position_of(const rk_explanation *x, const rk_run_compile *of) {
-    size_t low = 0, high = x->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->items[middle].compile < of)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < x->count && x->items[low].compile == of ? low : x->count;
-}
-
 // Finds the request that the chain of compared programs of each item begins with. A program is
 // mostly compared with one that comes before it in the list, whose head is known then.
 static void find_heads(const rk_explanation *x, const rk_run_compile **heads) {
@@ -324,7 +310,8 @@ static void find_heads(const rk_explanation *x, const rk_run_compile **heads) {
             if (!x->items[at].nearest_of)
                 break;
             head = x->items[at].nearest_of;
-            at = position_of(x, head);
+            const rk_explained *item = rk_explained_of(x, head);
+            at = item ? (size_t)(item - x->items) : x->count;
         }
         heads[i] = at < x->count && heads[at] ? heads[at] : head;
     }

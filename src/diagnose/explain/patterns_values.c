@@ -222,7 +222,7 @@ static bool are_of_line(const rk_members *a, const rk_members *b) {
     return first->cause == RK_CAUSE_SHAPE && other->cause == RK_CAUSE_SHAPE &&
            first->compile->process == other->compile->process && rk_explained_is_torch(first) &&
            rk_explained_is_torch(other) && rk_is_of_input(x) && rk_is_of_input(y) && x->line &&
-           x->line == y->line && rk_same_text(x->file, y->file);
+           rk_is_on_same_line(x, y);
 }
 
 // Collects the groups from `first` on that are of its line. Without those that cost next to

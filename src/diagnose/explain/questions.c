@@ -93,10 +93,8 @@ static bool has_other_values(const rk_explained *item) {
 
 // Returns whether the program of a request was compiled before a step.
 static bool is_before_step(const rk_explanation *x, const rk_run_compile *request, uint64_t step) {
-    for (size_t i = 0; i < x->count; i++)
-        if (x->items[i].compile == request)
-            return x->items[i].step < step;
-    return false;
+    const rk_explained *item = rk_explained_of(x, request);
+    return item && item->step < step;
 }
 
 // Returns whether the graph was compiled in the second step of PyTorch/XLA and differs in inputs

@@ -28,7 +28,7 @@ const rk_difference *rk_value_difference(const rk_explained *item) {
 // Sizes of several axes may vary together.
 bool rk_value_is_same_place(const rk_difference *x, const rk_difference *y) {
     size_t one, other;
-    return x->kind == y->kind && x->line == y->line && rk_same_text(x->file, y->file) &&
+    return x->kind == y->kind && rk_is_on_same_line(x, y) &&
            rk_same_text(x->attribute, y->attribute) && (x->line || rk_same_text(x->op, y->op)) &&
            (!rk_value_is_of_axis(x, &one) || !rk_value_is_of_axis(y, &other) || one == other);
 }

@@ -81,8 +81,7 @@ static rk_err *add_member(line_sizes *list, const rk_explained *item, const rk_d
         RK_TRY(add_program(list, item->nearest));
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) && d->line == place->line &&
-            rk_same_text(d->file, place->file))
+        if (d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) && rk_is_on_same_line(d, place))
             RK_TRY(add_difference(list, d->before, d->after, counts_before));
     }
     return NULL;
