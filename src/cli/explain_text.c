@@ -68,8 +68,7 @@ static bool add_reference(const rk_explanation *x, const finding *one, rk_buf *o
     const char *file = one->pattern->file, *slash = file ? strrchr(file, '/') : NULL;
     if (!file)
         return false;
-    rk_buf_add_format(out, "%s on line %u of ", rk_pattern_kind_words(one->pattern->kind),
-                      one->pattern->line);
+    rk_buf_add_format(out, "%s on line %u of ", rk_pattern_words(one->pattern), one->pattern->line);
     rk_text_add_printable(out, rk_span_text(slash ? slash + 1 : file));
     return true;
 }
@@ -98,7 +97,7 @@ static void print_pattern(const rk_pattern *pattern, FILE *out) {
     uint64_t cost_ns = rk_pattern_cost_ns(pattern);
     bool costs = cost_ns >= shown_min_ns;
     (void)fprintf(out, "\n%s%s (%s)%s%s%s\n", rk_style(RK_STYLE_BAD, stdout),
-                  rk_pattern_kind_words(pattern->kind), rk_pattern_kind_name(pattern->kind),
+                  rk_pattern_words(pattern), rk_pattern_kind_name(pattern->kind),
                   rk_style(RK_STYLE_NONE, stdout), costs ? ", " : "",
                   costs ? rk_text_seconds(cost_ns).text : "");
     print_prose(pattern->summary, 2, out);

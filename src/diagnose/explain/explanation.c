@@ -11,13 +11,18 @@ const char *rk_pattern_kind_name(rk_pattern_kind kind) {
     return names[kind];
 }
 
-const char *rk_pattern_kind_words(rk_pattern_kind kind) {
+static const char *words_of_fragments(const rk_pattern *pattern) {
+    return pattern->is_of_each_step ? "a step in pieces"
+           : pattern->grows         ? "graphs that grow"
+                                    : "operations one by one";
+}
+
+const char *rk_pattern_words(const rk_pattern *pattern) {
     static const char *const words[RK_PATTERN_KIND_COUNT] = {
         [RK_PATTERN_COUNTER] = "a changing number",
         [RK_PATTERN_ALTERNATION] = "programs in turn",
         [RK_PATTERN_SHAPE_FAMILY] = "changing sizes",
         [RK_PATTERN_OPTIONAL_INPUTS] = "inputs that come and go",
-        [RK_PATTERN_FRAGMENTS] = "a step in pieces",
         [RK_PATTERN_FLAG_DRIFT] = "changed flags",
         [RK_PATTERN_RANK_DIVERGENCE] = "ranks that differ",
         [RK_PATTERN_REPEATED_BLOCKS] = "repeated blocks",
@@ -25,7 +30,8 @@ const char *rk_pattern_kind_words(rk_pattern_kind kind) {
         [RK_PATTERN_TOOLCHAIN_DRIFT] = "changed versions",
         [RK_PATTERN_EAGER_STARTUP] = "a start operation by operation",
     };
-    return words[kind];
+    return pattern->kind == RK_PATTERN_FRAGMENTS ? words_of_fragments(pattern)
+                                                 : words[pattern->kind];
 }
 
 uint64_t rk_pattern_cost_ns(const rk_pattern *pattern) {

@@ -82,8 +82,7 @@ typedef enum rk_pattern_kind {
     RK_PATTERN_EAGER_STARTUP,
     RK_PATTERN_KIND_COUNT,
 } rk_pattern_kind;
-const char *rk_pattern_kind_name(rk_pattern_kind kind);  // "counter"; static
-const char *rk_pattern_kind_words(rk_pattern_kind kind); // the same for people; static
+const char *rk_pattern_kind_name(rk_pattern_kind kind); // "counter"; static
 
 typedef struct rk_pattern {
     rk_pattern_kind kind;
@@ -98,6 +97,9 @@ typedef struct rk_pattern {
     char *file;             // owned; NULL: unknown
     uint32_t line;
 } rk_pattern;
+
+// The kind of a pattern for people, "a changing number". Static.
+const char *rk_pattern_words(const rk_pattern *pattern);
 
 // The seconds of a pattern for people, in nanoseconds: also those that other findings count.
 uint64_t rk_pattern_cost_ns(const rk_pattern *pattern);

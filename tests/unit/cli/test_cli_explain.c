@@ -99,7 +99,9 @@ static void seconds_that_other_findings_count_are_shown_too(void **state) {
     make(&f, RK_CAUSE_FIRST);
     f.explanation.patterns = &pattern;
     f.explanation.pattern_count = 1;
-    expect_text(&f, "a step in pieces (fragments), 5.0 s\n");
+    expect_text(&f, "operations one by one (fragments), 5.0 s\n");
+    pattern.grows = true;
+    expect_text(&f, "graphs that grow (fragments), 5.0 s\n");
 }
 
 static void new_programs_are_counted_too(void **state) {
