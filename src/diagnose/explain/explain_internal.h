@@ -179,6 +179,10 @@ RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);
 // of a branch, of another batch, or values that were computed before the step.
 RK_HIDDEN bool rk_explain_swaps_inputs(const rk_explained *item);
 
+// Returns whether one program does all that the other one does, and more, with inputs of its own:
+// not only an optional input, but a branch or another computation.
+RK_HIDDEN bool rk_explain_is_in_other(const rk_explained *item);
+
 // Returns whether a function of JAX gets the same values in another container, in one run: instead
 // of each removed input, one of the same type is in the same place, found in another way (['mass'],
 // [0] or .mass). The operations are nearly the same.

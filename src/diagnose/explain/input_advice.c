@@ -108,9 +108,7 @@ static bool does_less(const rk_explained *item) {
            contains(item->nearest, item->program, item, RK_DIFFERENCE_PARAMETER_REMOVED);
 }
 
-// Returns whether one program does all that the other one does, and more, with inputs of its own:
-// not only an optional input, but a branch or another computation.
-static bool is_in_other(const rk_explained *item) {
+bool rk_explain_is_in_other(const rk_explained *item) {
     enum { OWN_OPERATIONS_MIN = 32 };
     if (!item->nearest_of || !item->program->has_sketch || !item->nearest->has_sketch)
         return false;
@@ -305,7 +303,7 @@ static const char *torch_advice(const rk_explained *item) {
                "them, as with a loop in Python, or with a recurrent layer (nn.LSTM) that PyTorch "
                "unrolls over sequences of two lengths. Each graph is compiled once and stored. If "
                "there are many lengths, pad to a few of them.";
-    if (is_in_other(item))
+    if (rk_explain_is_in_other(item))
         return "One graph does all that the other one does, and more. If they are two parts of the "
                "job, there is nothing to fix: each is compiled once and stored. If a branch in "
                "Python does it in some steps only, do the same in each step, and select between "

@@ -84,11 +84,37 @@ static bool returns_more(const rk_explained *item) {
            (!rk_has_own_line(a, b) && !rk_has_own_line(b, a));
 }
 
+// Returns whether an earlier graph of the process has operations on a line.
+static bool has_earlier_line(const rk_explanation *x, const rk_explained *item, uint64_t line) {
+    for (size_t i = 0; i < x->count && x->items[i].compile->seq < item->compile->seq; i++) {
+        const rk_explained *other = &x->items[i];
+        if (other->compile->process == item->compile->process && other->program &&
+            other->program->has_sketch && rk_sketch_find_line(&other->program->sketch, line))
+            return true;
+    }
+    return false;
+}
+
+// Returns whether a graph of PyTorch/XLA does all that an earlier one does, and more, but only on
+// lines of earlier graphs: it may hold the rest of a computation that was not executed, such as the
+// forward pass of the batch before.
+static bool repeats_lines(const rk_explanation *x, const rk_explained *item) {
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) ||
+        is_of_same_lines(item) || !rk_explain_is_in_other(item) ||
+        item->program->sketch.op_count < item->nearest->sketch.op_count)
+        return false;
+    const rk_sketch *sketch = &item->program->sketch;
+    for (uint32_t i = 0; i < sketch->line_count; i++)
+        if (!has_earlier_line(x, item, sketch->lines[i].hash))
+            return false;
+    return sketch->line_count > 0;
+}
+
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
 // values that were computed before the step.
-static bool has_other_values(const rk_explained *item) {
+static bool has_other_values(const rk_explanation *x, const rk_explained *item) {
     return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item) ||
-           returns_more(item);
+           returns_more(item) || repeats_lines(x, item);
 }
 
 // Returns whether the program of a request was compiled before a step.
@@ -118,7 +144,7 @@ static bool follows_first_step(const rk_explanation *x, const rk_explained *item
 static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
-            has_other_values(item) || item->follows_start || follows_first_step(x, item));
+            has_other_values(x, item) || item->follows_start || follows_first_step(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -258,7 +284,7 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           " take%s fewer values than an earlier graph: a branch computes them, or "
                           "they were computed before the steps",
                           s);
-    else if (has_other_values(item) || follows_first_step(x, item))
+    else if (has_other_values(x, item) || follows_first_step(x, item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",

@@ -110,8 +110,9 @@ static bool can_be_padded(const rk_explained *item) {
 
 // LayerNorm also becomes such a program, so the text does not say that the model has BatchNorm.
 #define BATCHES_OF_ONE_SIZE                                                                        \
-    " batches of one size (drop_last=True drops a smaller last one). If the model has BatchNorm, " \
-    "do not pad: padding changes the statistics of the batch."
+    " batches of one size: if only the last batch is smaller, drop_last=True drops it (in "        \
+    "evaluation, that changes the result). If the model has BatchNorm, do not pad: padding "       \
+    "changes the statistics of the batch."
 
 // Returns whether rows of padding may change what the program computes.
 static bool normalizes_batch(const rk_explained *item) {

@@ -1172,6 +1172,18 @@ static void what_waits_before_the_first_step_is_no_certain_branch(void **state) 
     expect_in(explanation.hidden_branch.evidence, "fewer values than an earlier graph");
 }
 
+// All lines of the third graph are lines of the first two.
+static void work_on_known_lines_is_no_certain_branch(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 3; i++)
+        ask(f, "torch_waiting", i);
+    explain(f);
+    expect_cause(2, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[2].advice, "One graph does all that the other one does");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "values that other graphs do not");
+}
+
 // The second one has most operations six times as often.
 static void updates_for_episodes_of_other_lengths_are_versions(void **state) {
     explain_two(*state, "torch_episodes");
@@ -2021,6 +2033,7 @@ int main(void) {
         TEST(values_between_two_loops_are_no_other_shapes),
         TEST(a_number_at_the_end_of_a_schedule_is_not_of_the_start),
         TEST(what_waits_before_the_first_step_is_no_certain_branch),
+        TEST(work_on_known_lines_is_no_certain_branch),
         TEST(updates_for_episodes_of_other_lengths_are_versions),
         TEST(inputs_of_other_kinds_are_no_other_shapes),
         TEST(parts_of_one_gradient_are_no_positions),
