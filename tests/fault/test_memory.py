@@ -113,7 +113,7 @@ class Memory(FaultCase):
     def test_clients_that_go_while_others_are_asked(self, way):
         """A client is destroyed only while no thread queries its devices; the fake plugin checks that."""
         words = ["client", "compile=name=a", "thread=6{", "repeat=5{", "client", "compile=name=b", "execute", "tohost",
-                 "destroy-buffers", "destroy-exec", "destroy-client", "}", "}", "destroy-client"]
+                 "sleep=30", "destroy-buffers", "destroy-exec", "destroy-client", "}", "}", "destroy-client"]
         environment = {"REKINDLE_MEMORY_SECONDS": "0.001", "FAKE_PJRT_MEMORY_MS": "2"}
         self.run_sound(way, words, environment=environment)
         events = self.place.events("memory")

@@ -360,7 +360,7 @@ static void advise_on_position_of_package(const rk_explained *item, rk_buf *text
 static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     const rk_sketch *sketch = &item->program->sketch;
     rk_span file = rk_span_text(sketch->call.file ? sketch->call.file : "");
-    rk_span package = rk_source_package(file);
+    rk_span package = rk_source_package(file), called = package_of_head(item);
     const rk_difference *head = rk_explained_head(item);
     bool is_number = head && head->kind == RK_DIFFERENCE_CONSTANT, moves = moves_slice(item);
     const char *what = is_number ? "number" : moves ? "position" : "size";
@@ -376,6 +376,16 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
                           "with another %s. Your source can only change what it passes to the "
                           "package.",
                           (int)package.len, (const char *)package.data, name, what);
+    } else if (called.len) {
+        const char *slash = strrchr(sketch->call.file, '/');
+        rk_buf_add_format(text,
+                          "Line %u of %s calls the package %.*s, which runs %s as a program of its "
+                          "own, each time with another %s: put this call, and a loop around it, "
+                          "into one jitted function. If it is in one already, the package "
+                          "calculates these values while JAX traces that function, and there is "
+                          "nothing to fix: each program is compiled once and stored.",
+                          sketch->call.line, slash ? slash + 1 : sketch->call.file, (int)called.len,
+                          (const char *)called.data, name, what);
     } else {
         const char *slash = strrchr(sketch->call.file, '/');
         rk_buf_add_format(text,

@@ -351,9 +351,11 @@ static const char *jax_advice(const rk_explained *item) {
     if (has_mask(item))
         return "Inputs or results come and go: always pass all of them, with neutral values where "
                "there are none (a mask of ones), and always return the same.";
-    return "Inputs or results come and go: always pass all of them, with neutral values where "
-           "there are none, and always return the same. If these are two functions of one name, "
-           "such as the steps of two optimizers, there is nothing to fix.";
+    return "Only some calls pass these inputs, or return these results. If the calls of one loop "
+           "differ, always pass all inputs, with neutral values where there are none, and always "
+           "return the same. If an option of a call decides, such as None for a default, or if "
+           "these are two functions of one name, such as the steps of two optimizers, there is "
+           "nothing to fix: each program is compiled once and stored.";
 }
 
 const char *rk_advice_on_inputs(const rk_explained *item) {

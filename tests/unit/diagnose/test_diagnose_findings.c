@@ -447,6 +447,16 @@ static void advice_on_a_slice_names_the_position(void **state) {
     expect_in(explanation.items[3].advice, "np.asarray");
 }
 
+static void an_operation_of_a_package_may_be_of_a_jitted_function(void **state) {
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "traced", i);
+    explain(*state);
+    expect_cause(4, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[4].advice,
+              "Line 10 of train.py calls the package e3nn_jax, which runs broadcast_in_dim");
+    expect_not_in(explanation.items[4].advice, "outside of any jitted function");
+}
+
 static void advice_on_an_operation_names_the_call(void **state) {
     for (unsigned i = 1; i <= 5; i++)
         ask(*state, "split", i);
@@ -1949,6 +1959,7 @@ int main(void) {
         TEST(a_branch_beside_another_width_is_a_branch),
         TEST(more_random_keys_are_no_counter),
         TEST(advice_on_a_slice_names_the_position),
+        TEST(an_operation_of_a_package_may_be_of_a_jitted_function),
         TEST(advice_on_an_operation_names_the_call),
         TEST(another_order_in_another_start_is_no_branch),
         TEST(inputs_that_changed_places_are_another_order),
