@@ -42,11 +42,25 @@ static bool is_variant(const rk_explained *item) {
     return item->nearest_of && (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
 }
 
+// An operation of every step is a fragment of the steps.
+static bool is_of_steps(const startup *self, const rk_explained *item) {
+    return rk_is_in_pattern(self->e->out, item, NULL);
+}
+
 static bool is_operation(const startup *self, const rk_explained *item) {
-    // An operation of every step is a fragment of the steps.
-    return is_of_start(self, item) && item->is_eager &&
-           !rk_is_in_pattern(self->e->out, item, NULL) &&
+    return is_of_start(self, item) && item->is_eager && !is_of_steps(self, item) &&
            (item->cause == RK_CAUSE_FIRST || is_variant(item));
+}
+
+// Returns whether the start compiled operations that another finding counts, since the steps
+// execute them, too.
+static bool has_operations_of_steps(const startup *self) {
+    const rk_explanation *x = self->e->out;
+    for (size_t i = 0; i < x->count; i++)
+        if (x->items[i].is_eager && is_of_start(self, &x->items[i]) &&
+            is_of_steps(self, &x->items[i]))
+            return true;
+    return false;
 }
 
 static bool is_much(const startup *self, size_t count, uint64_t cost_ns) {
@@ -426,7 +440,8 @@ static rk_err *look_into(const rk_explainer *e, const rk_startup_group *g,
     return NULL;
 }
 
-static rk_err *report(rk_explainer *e, const rk_startup_group *g) {
+static rk_err *report(const startup *self, const rk_startup_group *g) {
+    rk_explainer *e = self->e;
     RK_AUTO(rk_members) members = {0};
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     __attribute__((cleanup(finding_cleanup))) rk_startup_finding found = {.name = {0}};
@@ -435,6 +450,9 @@ static rk_err *report(rk_explainer *e, const rk_startup_group *g) {
     forget_variants(e->out, g);
     RK_TRY(look_into(e, g, &found));
     add_summary(g, &found, &text.summary);
+    if (has_operations_of_steps(self))
+        rk_buf_add_text(&text.summary,
+                        "; operations that another finding counts are not among them");
     rk_startup_advise(e->run, g, &found, &text.advice);
     const rk_stack_frame *place =
         found.runs_the_steps ? frame_at(find_costliest(g).of, g->depth) : find_place(g);
@@ -463,7 +481,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     *out_found = g.depth > 0;
     if (!*out_found)
         RK_TRY(take_calls(&self, &g, out_found));
-    return *out_found ? report(e, &g) : NULL;
+    return *out_found ? report(&self, &g) : NULL;
 }
 
 // All ranks do the same: the first process with such a start stands for all.

@@ -1539,9 +1539,37 @@ static void one_program_for_repeated_layers_may_take_longer(void **state) {
     assert_non_null(pattern);
     expect_in(pattern->summary, "10 operations before the first step are compiled one by one, each "
                                 "as a program of its own, in the call of Layer");
+    expect_not_in(pattern->summary, "another finding");
     expect_in(pattern->advice, "it may even take longer");
     expect_in(pattern->advice, "eqx.filter_jit");
     expect_not_in(pattern->advice, "static_argnums"); // of jax.jit
+}
+
+// The operations of a data loader are of the start and of each step.
+static void a_start_does_not_count_operations_of_the_steps(void **state) {
+    enum { DRAWN = 10 };
+    fixture *f = *state;
+    ask_for_operations(f, "drawn", 1, DRAWN);
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
+        (void)run_fixture_ask(&f->run, "eager", i);
+    }
+    ask(f, "plain", 1);
+    ask(f, "bound", 1);
+    ask(f, "shape", 1);
+    execute(f, 100, 100);
+    f->run.compiles[DRAWN + 6].executions = DRAWN + 6;
+    for (size_t i = DRAWN; i < f->run.model.compile_count; i++)
+        f->run.compiles[i].compile_ns = 100000000u;
+    steps.steps.programs = 7;
+    for (size_t i = 0; i < DRAWN; i++)
+        executed[i].executions = executed[i].rounds = 1;
+    explain(f);
+    assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_EAGER_STARTUP);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "10 operations");
+    expect_in(pattern->summary, "operations that another finding counts are not among them");
 }
 
 // The operations of a second model come before its own steps.
@@ -2073,6 +2101,7 @@ int main(void) {
         TEST(a_model_that_is_called_makes_no_initial_values),
         TEST(a_start_without_known_steps_is_before_no_step),
         TEST(one_program_for_repeated_layers_may_take_longer),
+        TEST(a_start_does_not_count_operations_of_the_steps),
         TEST(a_second_model_is_not_before_the_first_step),
         TEST(programs_that_ran_several_times_may_be_shared),
         TEST(one_program_for_different_layers_saves_a_part),
