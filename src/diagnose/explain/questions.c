@@ -86,10 +86,11 @@ static bool returns_more(const rk_explained *item) {
 
 // Returns whether an earlier graph of the process has operations on a line.
 static bool has_earlier_line(const rk_explanation *x, const rk_explained *item, uint64_t line) {
-    for (size_t i = 0; i < x->count && x->items[i].compile->seq < item->compile->seq; i++) {
-        const rk_explained *other = &x->items[i];
-        if (other->compile->process == item->compile->process && other->program &&
-            other->program->has_sketch && rk_sketch_find_line(&other->program->sketch, line))
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_run_compile *compile = x->items[i].compile;
+        const rk_known *known = x->items[i].program;
+        if (compile->process == item->compile->process && compile->seq < item->compile->seq &&
+            known && known->has_sketch && rk_sketch_find_line(&known->sketch, line))
             return true;
     }
     return false;
