@@ -124,20 +124,32 @@ static bool is_before_step(const rk_explanation *x, const rk_run_compile *reques
     return item && item->step < step;
 }
 
+// Returns whether a graph was compiled in the second step, as the graph `state` was, which takes
+// values that the first step created. Its counterpart is then of the first step.
+static bool is_of_second_step(const rk_explanation *x, const rk_explained *item,
+                              const rk_explained *state) {
+    enum { SECOND = 2 };
+    if (item->step == SECOND && state->step == SECOND)
+        return is_before_step(x, item->nearest_of, SECOND);
+    // If the steps are not known in full: first the counterparts were requested, then the two.
+    return item->nearest_of->seq < state->nearest_of->seq &&
+           state->nearest_of->seq < item->compile->seq && item->compile->seq < state->compile->seq;
+}
+
 // Returns whether the graph was compiled in the second step of PyTorch/XLA and differs in inputs
 // from an earlier one, and whether that first step created values, such as an optimizer's state,
 // which another graph of the second step takes as inputs.
 static bool follows_first_step(const rk_explanation *x, const rk_explained *item) {
-    enum { SECOND = 2 };
-    if (item->step != SECOND || item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of ||
-        item->nearest_of->process != item->compile->process ||
-        !is_before_step(x, item->nearest_of, SECOND))
+    const size_t process = item->compile->process;
+    if (item->cause != RK_CAUSE_PARAMETERS || !item->nearest_of ||
+        item->nearest_of->process != process)
         return false;
-    for (size_t i = 0; i < x->count; i++)
-        if (x->items[i].is_startup && x->items[i].step == SECOND &&
-            x->items[i].compile->process == item->compile->process &&
-            rk_explained_is_torch(&x->items[i]))
+    for (size_t i = 0; i < x->count; i++) {
+        const rk_explained *state = &x->items[i];
+        if (state->is_startup && state->nearest_of && state->compile->process == process &&
+            rk_explained_is_torch(state) && is_of_second_step(x, item, state))
             return true;
+    }
     return false;
 }
 

@@ -287,6 +287,22 @@ static void the_state_of_an_optimizer_is_of_the_start_of_a_killed_process(void *
     assert_true(explanation.items[1].is_startup);
 }
 
+// A part of the step runs twice in each step. The first step creates the optimizer's state.
+static void an_input_that_the_first_step_creates_is_no_certain_branch(void **state) {
+    fixture *f = *state;
+    f->run.model.executed = executed;
+    f->run.model.executed_count = 0;
+    execute(f, "torch_pieces", 1, 2, 0);
+    execute(f, "torch_state", 1, 1, 2);
+    execute(f, "torch_pieces", 2, 10, 3);
+    execute(f, "torch_state", 2, 5, 5);
+    explain_prepared(f);
+    assert_string_equal(rk_cause_name(explanation.items[2].cause), "parameters");
+    assert_false(explanation.items[2].is_startup);
+    assert_true(explanation.items[3].is_startup);
+    assert_false(explanation.hidden_branch.known);
+}
+
 static void zeros_of_two_shapes_in_one_step_have_no_cause(void **state) {
     explain(*state, "torch_zeros", 1, 1, 2, 1);
     expect_no_causes();
@@ -316,6 +332,7 @@ static void pieces_of_one_step_have_no_cause(void **state) {
 
 static void an_input_of_some_steps_is_a_cause(void **state) {
     explain(*state, "torch_pieces", 1, 5, 2, 4);
+    assert_true(explanation.hidden_branch.known && explanation.hidden_branch.answer);
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "parameters");
 }
 
@@ -456,6 +473,7 @@ int main(void) {
         TEST(a_graph_beside_one_that_runs_again_is_no_piece_of_the_start),
         TEST(graphs_of_one_step_that_run_equally_often_have_no_cause),
         TEST(random_initial_values_have_a_cause),
+        TEST(an_input_that_the_first_step_creates_is_no_certain_branch),
         TEST(an_input_of_some_steps_is_a_cause),
         TEST(graphs_that_take_inputs_of_one_line_are_one_finding),
         TEST(inputs_that_are_not_named_are_counted),
