@@ -348,10 +348,10 @@ static bool is_position_of_package(const rk_explained *item) {
 static void advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
     rk_span package = package_of_head(item);
     rk_buf_add_format(text,
-                      "The package %.*s takes elements of a tensor by a Python number (tensor[i], "
-                      "or a loop over a tensor), so each position has a program of its own. Each "
-                      "is compiled once and stored. Your source can only change what it passes to "
-                      "the package.",
+                      "The package %.*s takes a part of a tensor at a Python number (tensor[a:b], "
+                      "tensor[i], or a loop over a tensor), so each position has a program of its "
+                      "own. Each is compiled once and stored. Your source can only change what it "
+                      "passes to the package.",
                       (int)package.len, (const char *)package.data);
 }
 
