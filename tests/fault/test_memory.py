@@ -111,9 +111,12 @@ class Memory(FaultCase):
 
     @each_way
     def test_clients_that_go_while_others_are_asked(self, way):
-        """A client is destroyed only while no thread queries its devices; the fake plugin checks that."""
-        words = ["client", "compile=name=a", "thread=6{", "repeat=5{", "client", "compile=name=b", "execute", "tohost",
-                 "sleep=30", "destroy-buffers", "destroy-exec", "destroy-client", "}", "}", "destroy-client"]
+        """A client is destroyed only while no thread queries its devices; the fake plugin checks that.
+
+        A query is due 1 ms after the last client was created, and the next execution makes it.
+        """
+        words = ["client", "compile=name=a", "thread=6{", "repeat=5{", "client", "compile=name=b", "sleep=10", "execute",
+                 "tohost", "destroy-buffers", "destroy-exec", "destroy-client", "}", "}", "destroy-client"]
         environment = {"REKINDLE_MEMORY_SECONDS": "0.001", "FAKE_PJRT_MEMORY_MS": "2"}
         self.run_sound(way, words, environment=environment)
         events = self.place.events("memory")
