@@ -365,6 +365,8 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     bool is_number = head && head->kind == RK_DIFFERENCE_CONSTANT, moves = moves_slice(item);
     const char *what = is_number ? "number" : moves ? "position" : "size";
     const char *name = operation_name(sketch);
+    const char *slash = file.len ? strrchr(sketch->call.file, '/') : NULL;
+    const char *base = slash ? slash + 1 : sketch->call.file;
     if (!file.len) {
         rk_buf_add_format(text,
                           "The operation %s runs outside of any jitted function, each time with "
@@ -377,21 +379,19 @@ static void advise_on_operation(const rk_explained *item, rk_buf *text) {
                           "package.",
                           (int)package.len, (const char *)package.data, name, what);
     } else if (called.len) {
-        const char *slash = strrchr(sketch->call.file, '/');
         rk_buf_add_format(text,
                           "Line %u of %s calls the package %.*s, which runs %s as a program of its "
                           "own, each time with another %s: put this call, and a loop around it, "
                           "into one jitted function. If it is in one already, the package "
                           "calculates these values while JAX traces that function, and there is "
                           "nothing to fix: each program is compiled once and stored.",
-                          sketch->call.line, slash ? slash + 1 : sketch->call.file, (int)called.len,
-                          (const char *)called.data, name, what);
+                          sketch->call.line, base, (int)called.len, (const char *)called.data, name,
+                          what);
     } else {
-        const char *slash = strrchr(sketch->call.file, '/');
         rk_buf_add_format(text,
                           "Line %u of %s calls %s outside of any jitted function, each time with "
                           "another %s, and each one is a program of its own: ",
-                          sketch->call.line, slash ? slash + 1 : sketch->call.file, name, what);
+                          sketch->call.line, base, name, what);
         rk_buf_add_text(
             text, is_number ? "move the call into a jitted function that takes the number as an "
                               "array (jnp.asarray(value))."

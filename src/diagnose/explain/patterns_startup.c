@@ -42,23 +42,22 @@ static bool is_variant(const rk_explained *item) {
     return item->nearest_of && (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
 }
 
-// An operation of every step is a fragment of the steps.
-static bool is_of_steps(const startup *self, const rk_explained *item) {
+// Such as an operation of every step, which is a fragment of the steps.
+static bool is_of_other_finding(const startup *self, const rk_explained *item) {
     return rk_is_in_pattern(self->e->out, item, NULL);
 }
 
 static bool is_operation(const startup *self, const rk_explained *item) {
-    return is_of_start(self, item) && item->is_eager && !is_of_steps(self, item) &&
+    return is_of_start(self, item) && item->is_eager && !is_of_other_finding(self, item) &&
            (item->cause == RK_CAUSE_FIRST || is_variant(item));
 }
 
-// Returns whether the start compiled operations that another finding counts, since the steps
-// execute them, too.
-static bool has_operations_of_steps(const startup *self) {
+// Returns whether the start compiled operations that another finding counts.
+static bool has_operations_of_others(const startup *self) {
     const rk_explanation *x = self->e->out;
     for (size_t i = 0; i < x->count; i++)
         if (x->items[i].is_eager && is_of_start(self, &x->items[i]) &&
-            is_of_steps(self, &x->items[i]))
+            is_of_other_finding(self, &x->items[i]))
             return true;
     return false;
 }
@@ -450,7 +449,7 @@ static rk_err *report(const startup *self, const rk_startup_group *g) {
     forget_variants(e->out, g);
     RK_TRY(look_into(e, g, &found));
     add_summary(g, &found, &text.summary);
-    if (has_operations_of_steps(self))
+    if (has_operations_of_others(self))
         rk_buf_add_text(&text.summary,
                         "; operations that another finding counts are not among them");
     rk_startup_advise(e->run, g, &found, &text.advice);

@@ -124,14 +124,15 @@ static bool is_before_step(const rk_explanation *x, const rk_run_compile *reques
     return item && item->step < step;
 }
 
-// Returns whether a graph was compiled in the second step, as the graph `state` was, which takes
-// values that the first step created. Its counterpart is then of the first step.
+// Returns whether two graphs were compiled in the second step, and the earlier one that `item` was
+// compared with in the first step. `state` takes values that the first step created.
 static bool is_of_second_step(const rk_explanation *x, const rk_explained *item,
                               const rk_explained *state) {
     enum { SECOND = 2 };
     if (item->step == SECOND && state->step == SECOND)
         return is_before_step(x, item->nearest_of, SECOND);
-    // If the steps are not known in full: first the counterparts were requested, then the two.
+    // If not all steps are known: the process first requested the two graphs that these were
+    // compared with, and then these two.
     return item->nearest_of->seq < state->nearest_of->seq &&
            state->nearest_of->seq < item->compile->seq && item->compile->seq < state->compile->seq;
 }

@@ -896,7 +896,7 @@ static void prepare_loader(fixture *f, uint64_t in_start, uint64_t programs) {
     ask(f, "bound", 1);
     ask(f, "shape", 1);
     execute(f, 100, 100);
-    f->run.compiles[6].executions = in_start;
+    f->run.compiles[f->run.model.compile_count - 1].executions = in_start;
     steps.steps.programs = programs;
 }
 
@@ -1550,18 +1550,9 @@ static void a_start_does_not_count_operations_of_the_steps(void **state) {
     enum { DRAWN = 10 };
     fixture *f = *state;
     ask_for_operations(f, "drawn", 1, DRAWN);
-    for (unsigned i = 1; i <= 4; i++) {
-        run_fixture_keep_entry(f, &(fixture_kept){.job = "eager", .file = 1, .number = i});
-        (void)run_fixture_ask(&f->run, "eager", i);
-    }
-    ask(f, "plain", 1);
-    ask(f, "bound", 1);
-    ask(f, "shape", 1);
-    execute(f, 100, 100);
-    f->run.compiles[DRAWN + 6].executions = DRAWN + 6;
+    prepare_loader(f, DRAWN + 6, 7);
     for (size_t i = DRAWN; i < f->run.model.compile_count; i++)
         f->run.compiles[i].compile_ns = 100000000u;
-    steps.steps.programs = 7;
     for (size_t i = 0; i < DRAWN; i++)
         executed[i].executions = executed[i].rounds = 1;
     explain(f);
