@@ -70,14 +70,20 @@ static void add_failed_count(const counts *c, rk_buf *out) {
                           c->failed, rk_text_seconds(c->failed_ns).text, none);
 }
 
-// Returns whether advice is shown that is no cause. Below other findings, what costs less than 1 %
-// of the compile time is not shown.
+bool rk_explain_is_small(uint64_t cost_ns, uint64_t all_ns) {
+    enum { AT_ANY_TIME = 100, WITHIN_SECONDS = 20 };
+    static const uint64_t SECONDS_NS = 5000000000;
+    return cost_ns < all_ns / AT_ANY_TIME ||
+           (cost_ns < all_ns / WITHIN_SECONDS && cost_ns < SECONDS_NS);
+}
+
+// Returns whether advice is shown that is no cause. Below other findings, what costs little is not
+// shown.
 static bool has_advice(const rk_explanation *x, const counts *c, bool all) {
-    enum { PARTS_OF_ALL = 100 };
     for (size_t i = 0; i < x->pattern_count; i++)
         if (!rk_pattern_explains(&x->patterns[i]) &&
             (all || !c->again || x->patterns[i].is_of_each_step ||
-             x->patterns[i].lost_ns >= c->all_ns / PARTS_OF_ALL))
+             !rk_explain_is_small(x->patterns[i].lost_ns, c->all_ns)))
             return true;
     return false;
 }

@@ -15,3 +15,7 @@ void rk_explain_add_styled(rk_buf *out, rk_style_name style, const char *text);
 // Prints the head: the run, its compilations in numbers, the three questions, and what to look at
 // besides.
 void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, FILE *out);
+
+// Returns whether a finding costs little: less than 1 % of all compile time, or less than 5 % and
+// less than 5 s.
+bool rk_explain_is_small(uint64_t cost_ns, uint64_t all_ns);

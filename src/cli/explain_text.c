@@ -336,12 +336,14 @@ static bool is_worth_its_cost(const finding *one) {
            (one->item->cause <= RK_CAUSE_PARAMETERS || one->item->cause == RK_CAUSE_DUPLICATE);
 }
 
-// Returns whether a finding about differences costs nearly nothing: each of the compilations that
-// it stands for costs less than `least_ns`, and all together little more.
-static bool is_negligible(const finding *one, uint64_t least_ns) {
-    enum { TIMES = 3 };
-    return is_worth_its_cost(one) && one->cost_ns < least_ns && one->alike_max_ns < least_ns &&
-           total_ns(one) < TIMES * least_ns;
+// Returns whether a finding about differences costs little, together with the compilations that it
+// stands for. If each of them costs less than 1 % of all, 3 % together are little as well.
+static bool is_negligible(const finding *one, uint64_t all_ns) {
+    enum { PARTS_OF_ALL = 100, TIMES = 3 };
+    uint64_t least_ns = all_ns / PARTS_OF_ALL, sum_ns = total_ns(one);
+    return is_worth_its_cost(one) &&
+           (rk_explain_is_small(sum_ns, all_ns) ||
+            (one->cost_ns < least_ns && one->alike_max_ns < least_ns && sum_ns < TIMES * least_ns));
 }
 
 static uint64_t all_ns(const rk_explanation *x) {
@@ -352,20 +354,19 @@ static uint64_t all_ns(const rk_explanation *x) {
 }
 
 // The costliest findings first. Without --all at most two screens, not too many of a kind (but all
-// that cost time in each step), and none after the first that costs nearly nothing. Returns the
+// that cost time in each step), and none after the first that costs little. Returns the
 // number of compilations and patterns of the last kind.
 static size_t print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
-    enum { PARTS_OF_ALL = 100 };
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
     size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0, negligible = 0;
     rk_autofree const finding **shown = rk_need(rk_calloc(count + 1, sizeof *shown));
     listed above = {.items = shown};
-    uint64_t least_ns = all_ns(x) / PARTS_OF_ALL;
+    uint64_t sum_ns = all_ns(x);
     page->began = false; // the costliest finding is shown in any case
     for (size_t i = 0; i < count; i++) {
         if (list[i].like)
             continue;
-        if (i > 0 && !how->all && is_negligible(&list[i], least_ns)) {
+        if (i > 0 && !how->all && is_negligible(&list[i], sum_ns)) {
             negligible += 1 + list[i].alike_count;
             continue;
         }
@@ -385,17 +386,19 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
 
 static void print_hidden(size_t hidden, size_t negligible) {
     RK_AUTO(rk_buf) line = {0};
-    if (hidden && negligible)
-        rk_buf_add_format(&line,
-                          "%zu more, and %zu that cost%s less than 1 %% of the compile time: --all "
-                          "shows everything",
-                          hidden, negligible, negligible == 1 ? "s" : "");
-    else if (hidden)
-        rk_buf_add_format(&line, "%zu more: --all shows everything", hidden);
+    if (hidden)
+        rk_buf_add_format(&line, "%zu more%s", hidden, negligible ? ", and " : "");
+    if (negligible == 1)
+        rk_buf_add_format(&line, "1 %sthat costs less than 5 %% of the compile time",
+                          hidden ? "" : "more ");
     else if (negligible)
-        rk_buf_add_format(&line,
-                          "%zu more that cost%s less than 1 %% of the compile time: --all shows %s",
-                          negligible, negligible == 1 ? "s" : "", negligible == 1 ? "it" : "them");
+        rk_buf_add_format(&line, "%zu %sthat cost less than 5 %% of the compile time each",
+                          negligible, hidden ? "" : "more ");
+    if (line.len)
+        rk_buf_add_format(&line, ": --all shows %s",
+                          hidden            ? "everything"
+                          : negligible == 1 ? "it"
+                                            : "them");
     if (!line.len)
         return;
     (void)printf("\n");

@@ -252,7 +252,7 @@ static void compilations_that_cost_nearly_nothing_are_counted_one_by_one(void **
     f.explanation.count = 3;
     f.explanation.patterns = &pattern;
     f.explanation.pattern_count = 1;
-    expect_text(&f, "\n2 more that cost less than 1 % of the compile time: --all shows them\n");
+    expect_text(&f, "\n2 more that cost less than 5 % of the compile time each: --all shows them\n");
 }
 
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
@@ -270,7 +270,7 @@ static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state)
     fixture f;
     make(&f, RK_CAUSE_SHAPE);
     f.compiles[0].compile_ns = 19000000;
-    expect_text(&f, ", 2.0 s, request 2\n\n1 more that costs less than 1 % of the compile time: "
+    expect_text(&f, ", 2.0 s, request 2\n\n1 more that costs less than 5 % of the compile time: "
                     "--all shows it\n");
     f.items[0].cause = RK_CAUSE_UNCACHEABLE;
     expect_text(&f, "not stored: ");
