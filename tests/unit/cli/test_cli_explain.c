@@ -252,7 +252,8 @@ static void compilations_that_cost_nearly_nothing_are_counted_one_by_one(void **
     f.explanation.count = 3;
     f.explanation.patterns = &pattern;
     f.explanation.pattern_count = 1;
-    expect_text(&f, "\n2 more that cost less than 5 % of the compile time each: --all shows them\n");
+    expect_text(&f,
+                "\n2 more that cost less than 5 % of the compile time each: --all shows them\n");
 }
 
 static void a_compilation_after_the_last_step_belongs_to_no_step(void **state) {
