@@ -154,11 +154,24 @@ static bool follows_first_step(const rk_explanation *x, const rk_explained *item
     return false;
 }
 
+// Returns whether a graph of PyTorch/XLA differs from an earlier one of its process, in which
+// graphs grow: one of the two may hold operations that waited for a read.
+static bool is_among_growing(const rk_explanation *x, const rk_explained *item) {
+    if (!rk_explained_is_torch(item) || !item->nearest_of ||
+        item->nearest_of->process != item->compile->process)
+        return false;
+    for (size_t i = 0; i < x->pattern_count; i++)
+        if (x->patterns[i].grows)
+            return true;
+    return false;
+}
+
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
-            has_other_values(x, item) || item->follows_start || follows_first_step(x, item));
+            has_other_values(x, item) || item->follows_start || follows_first_step(x, item) ||
+            is_among_growing(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -303,6 +316,11 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",
                           s, s);
+    else if (is_among_growing(x, item))
+        rk_buf_add_format(text,
+                          " differ%s from earlier graphs, but graphs of this run grow: a branch "
+                          "computes the values, or they waited for a read",
+                          s);
     else
         rk_buf_add_format(text,
                           " differ%s from an earlier program, but only in the order, the number "

@@ -1099,6 +1099,20 @@ static void graphs_that_grow_are_one_finding(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+// An optional key is a branch, unless operations wait for a read in the same process.
+static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
+    explain_two(*state, "torch_key");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(explanation.hidden_branch.known && explanation.hidden_branch.answer);
+    for (unsigned i = 1; i <= 5; i++)
+        ask(*state, "torch_growing", i);
+    explain(*state);
+    assert_true(find_pattern(RK_PATTERN_FRAGMENTS)->grows);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "graphs of this run grow");
+}
+
 // Samples between two steps are computed with the second one.
 static void what_nothing_executed_is_a_part_of_the_next_step(void **state) {
     ask(*state, "torch_sampled", 2);
@@ -2054,6 +2068,7 @@ int main(void) {
         TEST(columns_of_a_batch_are_no_model),
         TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
+        TEST(beside_graphs_that_grow_a_branch_is_not_known),
         TEST(what_nothing_executed_is_a_part_of_the_next_step),
         TEST(a_number_in_the_place_of_a_tensor_has_another_type),
         TEST(rows_of_padding_change_the_statistics),
