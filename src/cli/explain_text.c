@@ -353,10 +353,22 @@ static uint64_t all_ns(const rk_explanation *x) {
     return sum;
 }
 
-// The costliest findings first. Without --all at most two screens, not too many of a kind (but all
-// that cost time in each step), and none after the first that costs little. Returns the
-// number of compilations and patterns of the last kind.
-static size_t print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
+// Returns whether a finding is not worth a place even if there is no other one.
+static bool is_nothing(const finding *one, uint64_t all_ns) {
+    enum { PARTS_OF_ALL = 100 };
+    static const uint64_t SECOND_NS = 1000000000;
+    return is_worth_its_cost(one) && total_ns(one) < all_ns / PARTS_OF_ALL &&
+           total_ns(one) < SECOND_NS;
+}
+
+// What print_findings() did with the findings.
+typedef struct printed {
+    size_t shown, negligible;
+} printed;
+
+// Prints the costliest findings first. Without --all at most two screens, not too many of a kind
+// (but all that cost time in each step), and none that costs little, unless it is the first.
+static printed print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
     size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0, negligible = 0;
     rk_autofree const finding **shown = rk_need(rk_calloc(count + 1, sizeof *shown));
@@ -366,7 +378,8 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
     for (size_t i = 0; i < count; i++) {
         if (list[i].like)
             continue;
-        if (i > 0 && !how->all && is_negligible(&list[i], sum_ns)) {
+        if (!how->all && (above.count || page->hidden ? is_negligible(&list[i], sum_ns)
+                                                      : is_nothing(&list[i], sum_ns))) {
             negligible += 1 + list[i].alike_count;
             continue;
         }
@@ -381,19 +394,20 @@ static size_t print_findings(const rk_explanation *x, const rk_explain_how *how,
             page->hidden += list[i].alike_count;
         free(text);
     }
-    return negligible;
+    return (printed){.shown = above.count, .negligible = negligible};
 }
 
-static void print_hidden(size_t hidden, size_t negligible) {
+static void print_hidden(const printed *what, size_t hidden) {
+    size_t above = what->shown, negligible = what->negligible;
     RK_AUTO(rk_buf) line = {0};
+    const char *more = hidden ? "" : above ? " more" : " finding";
     if (hidden)
         rk_buf_add_format(&line, "%zu more%s", hidden, negligible ? ", and " : "");
     if (negligible == 1)
-        rk_buf_add_format(&line, "1 %sthat costs less than 5 %% of the compile time",
-                          hidden ? "" : "more ");
+        rk_buf_add_format(&line, "1%s that costs less than 5 %% of the compile time", more);
     else if (negligible)
-        rk_buf_add_format(&line, "%zu %sthat cost less than 5 %% of the compile time each",
-                          negligible, hidden ? "" : "more ");
+        rk_buf_add_format(&line, "%zu%s%s that cost less than 5 %% of the compile time each",
+                          negligible, more, hidden || above ? "" : "s");
     if (line.len)
         rk_buf_add_format(&line, ": --all shows %s",
                           hidden            ? "everything"
@@ -414,6 +428,6 @@ void rk_explain_view_print(const rk_explanation *x, const rk_explain_how *how) {
     (void)fclose(out);
     rk_page_add(&page, rk_need(head));
     free(head);
-    size_t negligible = print_findings(x, how, &page);
-    print_hidden(page.hidden, negligible);
+    printed what = print_findings(x, how, &page);
+    print_hidden(&what, page.hidden);
 }

@@ -277,7 +277,10 @@ static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state)
     expect_text(&f, "not stored: ");
     f.items[0].cause = RK_CAUSE_SHAPE;
     f.items[1].cause = RK_CAUSE_FIRST;
-    expect_text(&f, "another shape: , 19 ms, request 1\n");
+    expect_text(&f, "1 of them has a cause, and cost 19 ms");
+    expect_text(&f, "\n1 finding that costs less than 5 % of the compile time: --all shows it\n");
+    f.compiles[0].compile_ns = 21000000;
+    expect_text(&f, "another shape: , 21 ms, request 1\n");
 }
 
 int main(void) {
