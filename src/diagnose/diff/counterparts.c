@@ -71,15 +71,20 @@ static bool is_before(const rk_run_compile *a, const rk_run_compile *b) {
     return a->time_ns < b->time_ns;
 }
 
+// Nearly equal programs of a run, such as two samples of a graph of PyTorch/XLA, are told apart by
+// their positions.
+static double likeness(const rk_counterpart *one) {
+    const double same_position = 0.005;
+    return one->similarity + (one->same_position ? same_position : 0);
+}
+
 static bool is_better(const rk_counterpart *a, const rk_counterpart *b) {
     if (a->failed != b->failed)
         return b->failed;
     if (a->same_program != b->same_program)
         return a->same_program;
-    if (a->similarity != b->similarity)
-        return a->similarity > b->similarity;
-    if (a->same_position != b->same_position)
-        return a->same_position;
+    if (likeness(a) != likeness(b))
+        return likeness(a) > likeness(b);
     return true; // requests come in order of time: the later one
 }
 

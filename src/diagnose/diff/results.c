@@ -1,6 +1,7 @@
-// Compares the results of two programs. They are matched by type and by the operation that makes
-// them.
+// Compares the results of two programs. They are matched by JAX's names. Without names, they are
+// matched by type and by the operation that makes them.
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "diagnose/diff/align.h"
@@ -36,13 +37,67 @@ static rk_err *add_result(rk_differ *d, bool added, uint32_t number) {
         subject.place = d->b->call;
     RK_AUTO(rk_buf) name = {0};
     RK_AUTO(rk_buf) type = {0};
-    rk_buf_add_format(&name, "result %" PRIu32, number);
+    rk_span own = rk_program_index_result_name(index, number);
+    if (own.len)
+        rk_buf_add_format(&name, "%s", own.data[0] == '[' ? "result" : "");
+    if (own.len)
+        rk_buf_add_span(&name, own);
+    else
+        rk_buf_add_format(&name, "result %" PRIu32, number);
     rk_program_index_write_type(index->model, index->model->values.items[value].type, &type);
     rk_span text = rk_buf_span(&type), none = {0};
-    subject.follows = rk_differ_is_literal_result(index, number) && has_causes(d);
+    // Without a name, a literal does not tell which result it is.
+    subject.follows = !own.len && rk_differ_is_literal_result(index, number) && has_causes(d);
     d->parameters += !subject.follows;
     return rk_differ_add(d, added ? RK_DIFFERENCE_PARAMETER_ADDED : RK_DIFFERENCE_PARAMETER_REMOVED,
                          &subject, rk_buf_span(&name), added ? none : text, added ? text : none);
+}
+
+static int compare_hashes(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Hashes the names of all results. `*out_named` is false if one has no name, or two have the same.
+static rk_err *hash_names(const rk_program_index *index, uint64_t *out_hashes, bool *out_named) {
+    rk_autofree uint64_t *sorted = rk_malloc(((size_t)index->result_count + 1) * sizeof *sorted);
+    if (!sorted)
+        return rk_err_no_memory();
+    *out_named = false;
+    for (uint32_t i = 0; i < index->result_count; i++) {
+        rk_span name = rk_program_index_result_name(index, i);
+        if (!name.len)
+            return NULL;
+        sorted[i] = out_hashes[i] = rk_hash_span(RK_HASH_SEED, name);
+    }
+    if (index->result_count)
+        qsort(sorted, index->result_count, sizeof *sorted, compare_hashes);
+    for (uint32_t i = 1; i < index->result_count; i++)
+        if (sorted[i] == sorted[i - 1])
+            return NULL;
+    *out_named = true;
+    return NULL;
+}
+
+// Aligns the results by name. `*out_named` is false, and `match` is not set, if some have no name
+// of their own, or if no name is in both programs.
+static rk_err *match_names(const rk_differ *d, uint32_t *match, bool *out_named) {
+    uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
+    rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
+    bool both = false;
+    if (!hashes)
+        return rk_err_no_memory();
+    RK_TRY(hash_names(d->a, hashes, out_named));
+    if (*out_named)
+        RK_TRY(hash_names(d->b, hashes + before, &both));
+    *out_named = *out_named && both;
+    if (!*out_named)
+        return NULL;
+    RK_TRY(rk_align(hashes, before, hashes + before, after, match));
+    for (uint32_t i = 0; i < before; i++)
+        matched += match[i] != RK_ALIGN_NONE;
+    *out_named = matched > 0;
+    return NULL;
 }
 
 // Aligns the results by type, or by type and the operation that makes them.
@@ -62,6 +117,7 @@ static rk_err *match_results(const rk_differ *d, bool by_maker, uint32_t *match)
 // in the operation that makes it.
 rk_err *rk_differ_results(rk_differ *d, bool literals) {
     uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
+    bool named;
     if (before == after)
         return NULL;
     rk_autofree uint32_t *match = rk_malloc(((size_t)before + 1) * sizeof *match);
@@ -70,7 +126,8 @@ rk_err *rk_differ_results(rk_differ *d, bool literals) {
         return rk_err_no_memory();
     // Operations distinguish results of one type. If some operations have no partner, types alone
     // match more results.
-    for (int by_maker = 1; by_maker >= 0; by_maker--) {
+    RK_TRY(match_names(d, match, &named));
+    for (int by_maker = 1; by_maker >= 0 && !named; by_maker--) {
         RK_TRY(match_results(d, by_maker, match));
         matched = 0;
         for (uint32_t i = 0; i < before; i++)
@@ -81,11 +138,12 @@ rk_err *rk_differ_results(rk_differ *d, bool literals) {
     for (uint32_t i = 0; i < before; i++) {
         if (match[i] != RK_ALIGN_NONE)
             seen[match[i]] = true;
-        else if (before > after && rk_differ_is_literal_result(d->a, i) == literals)
+        else if ((named || before > after) && rk_differ_is_literal_result(d->a, i) == literals)
             RK_TRY(add_result(d, false, i));
     }
-    for (uint32_t i = 0; i < after && after > before; i++)
-        if (!seen[i] && rk_differ_is_literal_result(d->b, i) == literals)
+    for (uint32_t i = 0; i < after; i++)
+        if (!seen[i] && (named || after > before) &&
+            rk_differ_is_literal_result(d->b, i) == literals)
             RK_TRY(add_result(d, true, i));
     return NULL;
 }

@@ -11,6 +11,35 @@ static bool is_same_line(const rk_explained *a, const rk_explained *b) {
            a->program->sketch.call.hash == b->program->sketch.call.hash;
 }
 
+// Returns whether an input has two other sizes, and was or is no square: these are the weights of
+// two layers, and not data of another length.
+static bool is_of_weights(const rk_difference *d) {
+    rk_dims before, after;
+    long long from[2] = {0}, to[2] = {0};
+    size_t changed = 0;
+    if (d->kind != RK_DIFFERENCE_SHAPE || !rk_is_of_input(d) ||
+        !rk_same_rank(d->before, d->after) || !rk_parse_dims(d->before, &before) ||
+        !rk_parse_dims(d->after, &after))
+        return false;
+    for (size_t axis = 0; axis < before.count; axis++) {
+        if (before.sizes[axis] == after.sizes[axis])
+            continue;
+        if (changed < RK_ARRAY_LEN(from)) {
+            from[changed] = before.sizes[axis];
+            to[changed] = after.sizes[axis];
+        }
+        changed++;
+    }
+    return changed == 2 && (from[0] != from[1] || to[0] != to[1]);
+}
+
+static bool takes_weights(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (is_of_weights(&item->differences.items[i]))
+            return true;
+    return false;
+}
+
 static bool goes_on(const rk_explanation *x, const rk_explained *item) {
     enum { VARIANTS = 4 };
     size_t shapes = 1, constants = 1;
@@ -19,6 +48,8 @@ static bool goes_on(const rk_explanation *x, const rk_explained *item) {
         const rk_explained *other = &x->items[i];
         if (!is_same_line(other, item) || !rk_explained_head(other))
             continue;
+        if (takes_weights(other))
+            return false;
         shapes += other->cause == RK_CAUSE_SHAPE;
         constants += other->cause == RK_CAUSE_CONSTANT;
         same_axis &= other->cause == item->cause && rk_same_axis(other, item);

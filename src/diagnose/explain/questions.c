@@ -245,7 +245,7 @@ static void write_yes(const rk_explained *item, const rk_difference *d, size_t c
     if (d->file)
         rk_buf_add_format(text, " (%s:%u)", d->file, d->line);
     if (count > 1)
-        rk_buf_add_format(text, ", and %zu more", count - 1);
+        rk_buf_add_text(text, ", and in other programs");
 }
 
 static void write_unread(const rk_explained *item, rk_buf *text) {

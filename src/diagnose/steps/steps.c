@@ -239,6 +239,37 @@ static bool is_interrupted(const ranges *list, uint32_t pattern) {
     return (double)work < share_min * (double)all;
 }
 
+// Returns whether a range is another loop, which runs operation by operation: each of its programs
+// is executed again and again and carries little work, in no step or in one that is much longer
+// than the others.
+static bool is_other_loop(const rk_journal_steps *range, const rk_journal_steps *usual) {
+    enum { ROUNDS_MIN = 200, LONGER = 64, LIGHTER = 16 };
+    double executions = (double)range->executions / (double)(range->steps ? range->steps : 1);
+    double usual_executions = (double)usual->executions / (double)usual->steps;
+    double work = (double)range->work / (double)(range->executions + 1);
+    double usual_work = (double)usual->work / (double)usual->executions;
+    return range->programs && executions >= (double)ROUNDS_MIN * (double)range->programs &&
+           (range->rhythm == 0 || executions > LONGER * usual_executions) &&
+           LIGHTER * work < usual_work;
+}
+
+// Returns whether most executions from the first step on are those of such loops.
+static bool has_other_loops(const ranges *list, uint32_t pattern) {
+    const rk_journal_steps *usual = find_usual(list, pattern);
+    uint64_t all = 0, looped = 0;
+    for (size_t i = 0; usual && i < list->count; i++) {
+        const rk_journal_steps *range = &list->items[i];
+        if (range->marked)
+            return false;
+        if (all == 0 && range->rhythm != pattern)
+            continue;
+        all += range->executions;
+        if (is_other_loop(range, usual))
+            looped += range->executions;
+    }
+    return looped > all / 2;
+}
+
 static int most_work_first(const void *a, const void *b) {
     const rk_journal_steps *one = a, *other = b;
     double x = (double)one->work / (double)one->steps,
@@ -284,7 +315,7 @@ static rk_err *make_spans(ranges *list, rk_process_steps *process) {
     merge_alike(list, pattern);
     bool uneven;
     RK_TRY(is_uneven(list, pattern, &uneven));
-    if (uneven || is_interrupted(list, pattern))
+    if (uneven || is_interrupted(list, pattern) || has_other_loops(list, pattern))
         pattern = 0;
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)

@@ -6,11 +6,12 @@
 // counts: the pattern that the program marked, else the pattern that carries at least half of the
 // process's work (executions weighted with the size of their programs). Without such a pattern, the
 // steps are not known. They are not known either if a fifth of the work from its first step on is
-// in no step. Patterns before and after it whose steps execute equally many programs, transfer the
-// same to the device and carry similar work count, too: the same loop with other programs. Journals
-// of older versions have no work: there the pattern with the most executions counts. Executions
-// before the first step of the pattern that counts are step 0. Executions between two of its steps
-// belong to the later step.
+// in no step, or if most executions are those of other loops, which run operation by operation.
+// Patterns before and after it whose steps execute equally many programs, transfer the same to the
+// device and carry similar work count, too: the same loop with other programs. Journals of older
+// versions have no work: there the pattern with the most executions counts. Executions before the
+// first step of the pattern that counts are step 0. Executions between two of its steps belong to
+// the later step.
 #pragma once
 
 #include "journal/read.h"

@@ -1113,6 +1113,41 @@ static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
     expect_in(explanation.hidden_branch.evidence, "graphs of this run grow");
 }
 
+// The loss of another size is compared with the loss, not with the accuracy of the same line.
+static void two_measures_of_one_line_are_two_programs(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_measures", i);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_FIRST);
+    for (size_t i = 2; i < 4; i++) {
+        expect_cause(i, RK_CAUSE_SHAPE);
+        assert_int_equal(explanation.items[i].nearest_of->seq,
+                         explanation.items[i - 2].compile->seq);
+    }
+}
+
+static void layers_operation_by_operation_are_no_changing_size(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "layered", i);
+    explain(*state);
+    for (size_t i = 0; i < 4; i++)
+        expect_cause(i, RK_CAUSE_FIRST);
+    assert_int_equal(explanation.pattern_count, 0);
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+}
+
+static void results_with_names_are_known_by_them(void **state) {
+    explain_two(*state, "measured");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    const rk_differences *list = &explanation.items[1].differences;
+    static const char *const removed[] = {"result['largest']", "result['count']", "result['zero']"};
+    assert_int_equal(list->cause_count, RK_ARRAY_LEN(removed));
+    for (size_t i = 0; i < RK_ARRAY_LEN(removed); i++) {
+        assert_int_equal(list->items[i].kind, RK_DIFFERENCE_PARAMETER_REMOVED);
+        assert_string_equal(list->items[i].attribute, removed[i]);
+    }
+}
+
 // Samples between two steps are computed with the second one.
 static void what_nothing_executed_is_a_part_of_the_next_step(void **state) {
     ask(*state, "torch_sampled", 2);
@@ -2069,6 +2104,9 @@ int main(void) {
         TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
         TEST(beside_graphs_that_grow_a_branch_is_not_known),
+        TEST(two_measures_of_one_line_are_two_programs),
+        TEST(layers_operation_by_operation_are_no_changing_size),
+        TEST(results_with_names_are_known_by_them),
         TEST(what_nothing_executed_is_a_part_of_the_next_step),
         TEST(a_number_in_the_place_of_a_tensor_has_another_type),
         TEST(rows_of_padding_change_the_statistics),

@@ -105,7 +105,7 @@ static void another_size_of_a_part_costs_the_step_too(void **state) {
     assert_int_equal(pattern->member_count, 1);
     assert_int_equal(pattern->lost_ns, 1000000000);
     assert_int_equal(pattern->shared_ns, 1000000000);
-    assert_non_null(strstr(pattern->summary, "other findings count some of these seconds, too"));
+    assert_non_null(strstr(pattern->summary, "other findings count some of them, too"));
 }
 
 // The read of the step was executed once. An evaluation executed the same read for another size

@@ -93,6 +93,25 @@ static void steps_that_stop_early_are_not_known(void **state) {
     }
 }
 
+// Loops that run operation by operation carry hardly any work: one before a step, one at the end.
+// An evaluation before a step carries work.
+static void steps_beside_other_loops_are_not_known(void **state) {
+    (void)state;
+    const uint64_t work_of_long[] = {3000, 300};
+    for (size_t i = 0; i < RK_ARRAY_LEN(work_of_long); i++) {
+        made m;
+        RK_AUTO(rk_steps) steps = {0};
+        make(&m);
+        range(&m, 1, 0, 150, 50, 2);
+        range(&m, 1, 150, 600, 1, 0);
+        range(&m, 1, 750, 150, 50, 0);
+        for (size_t k = 0; k < 3; k++)
+            m.steps[k].steps.work = k == 1 ? work_of_long[i] : 5000;
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        assert_int_equal(steps.processes[0].count, i ? 0 : 101);
+    }
+}
+
 // Each step has a program of its own, and several patterns find some of the steps.
 static void steps_that_several_patterns_find_are_not_known(void **state) {
     (void)state;
@@ -376,6 +395,7 @@ int main(void) {
         cmocka_unit_test(loops_that_do_the_same_count_together),
         cmocka_unit_test(loops_that_take_turns_do_not_count_together),
         cmocka_unit_test(steps_that_stop_early_are_not_known),
+        cmocka_unit_test(steps_beside_other_loops_are_not_known),
         cmocka_unit_test(steps_that_several_patterns_find_are_not_known),
         cmocka_unit_test(compilations_have_their_steps),
         cmocka_unit_test(later_ranges_replace_earlier_ones),
