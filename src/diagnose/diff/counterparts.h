@@ -46,8 +46,8 @@ typedef struct rk_counterparts {
 
 // Finds the most similar programs of `start` for request `index` of the start `of`: the same
 // program first, then by similarity; of nearly equally similar programs, the one at the same
-// position comes first, then the latest one. If both starts are the same one, considers only requests before
-// `index`.
+// position comes first, then the latest one. If both starts are the same one, considers only
+// requests before `index`.
 void rk_counterparts_find(const rk_start *start, const rk_start *of, size_t index,
                           rk_counterparts *out_list);
 

@@ -391,24 +391,6 @@ static rk_err *take_results(rk_program_index *index, uint32_t function) {
     return NULL;
 }
 
-rk_span rk_program_index_result_name(const rk_program_index *index, uint32_t result) {
-    const rk_model *m = index->model;
-    if (!index->entry)
-        return (rk_span){0};
-    uint32_t list = rk_model_attr(m, &m->ops.items[index->functions[index->entry].op], "res_attrs");
-    const rk_node *node = list == RK_NO_ID ? NULL : &m->nodes.items[list];
-    uint32_t id = node && result < node->field_count
-                      ? m->fields.items[node->first_field + result].node
-                      : RK_NO_ID;
-    const rk_node *attrs = id == RK_NO_ID ? NULL : &m->nodes.items[id];
-    for (uint32_t i = 0; attrs && i < attrs->field_count; i++) {
-        rk_field field = m->fields.items[attrs->first_field + i];
-        if (is_name(m, field.name, "jax.result_info") && field.node != RK_NO_ID)
-            return m->nodes.items[field.node].bytes;
-    }
-    return (rk_span){0};
-}
-
 static rk_err *take_entry(rk_program_index *index) {
     const rk_model *m = index->model;
     if (!index->entry)

@@ -60,10 +60,6 @@ void rk_program_index_cleanup(rk_program_index *index);
 RK_NODISCARD bool rk_program_index_source(const rk_program_index *index, uint32_t op,
                                           rk_source *out_place);
 
-// Returns JAX's name of a result of the entry function, borrowed: "result[0]['loss']", or
-// "[0]['loss']" (before JAX 0.5). Empty if it has none.
-rk_span rk_program_index_result_name(const rk_program_index *index, uint32_t result);
-
 // Dimensions (as in RK_NODE_INTS) and element type of a tensor type, borrowed from the model. False
 // for other types.
 RK_NODISCARD bool rk_program_index_tensor(const rk_model *model, uint32_t type, rk_span *out_dims,

@@ -8,6 +8,26 @@
 #include "diagnose/diff/diff_internal.h"
 #include "diagnose/diff/hash.h"
 
+// Returns JAX's name of a result, borrowed: "result[0]['loss']", or "[0]['loss']" (before JAX 0.5).
+// Empty if it has none.
+static rk_span name_of(const rk_program_index *index, uint32_t result) {
+    const rk_model *m = index->model;
+    if (!index->entry)
+        return (rk_span){0};
+    uint32_t list = rk_model_attr(m, &m->ops.items[index->functions[index->entry].op], "res_attrs");
+    const rk_node *node = list == RK_NO_ID ? NULL : &m->nodes.items[list];
+    uint32_t id = node && result < node->field_count
+                      ? m->fields.items[node->first_field + result].node
+                      : RK_NO_ID;
+    const rk_node *attrs = id == RK_NO_ID ? NULL : &m->nodes.items[id];
+    for (uint32_t i = 0; attrs && i < attrs->field_count; i++) {
+        rk_field field = m->fields.items[attrs->first_field + i];
+        if (rk_span_is(rk_model_string(m, field.name), "jax.result_info") && field.node != RK_NO_ID)
+            return m->nodes.items[field.node].bytes;
+    }
+    return (rk_span){0};
+}
+
 static uint64_t hash_result(const rk_differ *d, bool after, uint32_t number, bool by_maker) {
     const rk_program_index *index = after ? d->b : d->a;
     uint32_t value = index->results[number], op = index->producer[value];
@@ -37,7 +57,7 @@ static rk_err *add_result(rk_differ *d, bool added, uint32_t number) {
         subject.place = d->b->call;
     RK_AUTO(rk_buf) name = {0};
     RK_AUTO(rk_buf) type = {0};
-    rk_span own = rk_program_index_result_name(index, number);
+    rk_span own = name_of(index, number);
     if (own.len)
         rk_buf_add_format(&name, "%s", own.data[0] == '[' ? "result" : "");
     if (own.len)
@@ -65,7 +85,7 @@ static rk_err *hash_names(const rk_program_index *index, uint64_t *out_hashes, b
         return rk_err_no_memory();
     *out_named = false;
     for (uint32_t i = 0; i < index->result_count; i++) {
-        rk_span name = rk_program_index_result_name(index, i);
+        rk_span name = name_of(index, i);
         if (!name.len)
             return NULL;
         sorted[i] = out_hashes[i] = rk_hash_span(RK_HASH_SEED, name);

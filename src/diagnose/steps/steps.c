@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "diagnose/steps/doubts_internal.h"
 
 void rk_steps_cleanup(rk_steps *steps) {
     for (size_t i = 0; i < steps->count; i++) {
@@ -14,13 +15,7 @@ void rk_steps_cleanup(rk_steps *steps) {
     *steps = (rk_steps){0};
 }
 
-// The valid ranges of a process.
-typedef struct ranges {
-    rk_journal_steps *items; // owned; rising
-    size_t count;
-} ranges;
-
-static void ranges_cleanup(ranges *list) {
+static void ranges_cleanup(rk_step_ranges *list) {
     rk_free(list->items);
 }
 
@@ -53,7 +48,7 @@ static void cut(rk_journal_steps *range, const rk_journal_steps *next) {
 
 // Adds a range. It replaces earlier ranges of the same executions, and cuts a range that overlaps
 // it.
-static void add_range(ranges *list, const rk_journal_steps *range) {
+static void add_range(rk_step_ranges *list, const rk_journal_steps *range) {
     while (list->count > 0 &&
            list->items[list->count - 1].first_execution >= range->first_execution)
         list->count--;
@@ -62,7 +57,7 @@ static void add_range(ranges *list, const rk_journal_steps *range) {
     list->items[list->count++] = *range;
 }
 
-static rk_err *collect(const rk_run_model *model, size_t process, ranges *out_list) {
+static rk_err *collect(const rk_run_model *model, size_t process, rk_step_ranges *out_list) {
     out_list->items = rk_calloc(model->step_count + 1, sizeof *out_list->items);
     if (!out_list->items)
         return rk_err_no_memory();
@@ -77,7 +72,7 @@ static int by_pattern(const void *a, const void *b) {
     return (one->rhythm > other->rhythm) - (one->rhythm < other->rhythm);
 }
 
-static uint64_t total_work(const ranges *list) {
+static uint64_t total_work(const rk_step_ranges *list) {
     uint64_t sum = 0;
     for (size_t i = 0; i < list->count; i++)
         sum += list->items[i].work;
@@ -86,7 +81,7 @@ static uint64_t total_work(const ranges *list) {
 
 // Finds the pattern that counts; 0 if there is none. Its steps must carry half of the process's
 // work, or, in journals without work, have the most executions.
-static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
+static rk_err *find_pattern(const rk_step_ranges *list, uint32_t *out_pattern) {
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
     uint64_t most = 0, sum = 0, all = total_work(list);
     *out_pattern = 0;
@@ -105,22 +100,6 @@ static rk_err *find_pattern(const ranges *list, uint32_t *out_pattern) {
         }
     }
     return NULL;
-}
-
-// The range with the most steps of a pattern; NULL if the pattern has few steps.
-static const rk_journal_steps *find_usual(const ranges *list, uint32_t pattern) {
-    enum { STEPS_MIN = 5 };
-    const rk_journal_steps *usual = NULL;
-    uint64_t steps = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const rk_journal_steps *range = &list->items[i];
-        if (range->rhythm != pattern)
-            continue;
-        steps += range->steps;
-        if (range->steps > (usual ? usual->steps : 0))
-            usual = range;
-    }
-    return steps >= STEPS_MIN ? usual : NULL;
 }
 
 static bool is_same_rate(uint64_t a, uint64_t a_steps, uint64_t b, uint64_t b_steps) {
@@ -142,7 +121,7 @@ static bool are_alike(const rk_journal_steps *a, const rk_journal_steps *b) {
 }
 
 // Returns whether one pattern ends before the other one begins.
-static bool follow_each_other(const ranges *list, uint32_t a, uint32_t b) {
+static bool follow_each_other(const rk_step_ranges *list, uint32_t a, uint32_t b) {
     size_t changes = 0;
     uint32_t last = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -157,12 +136,12 @@ static bool follow_each_other(const ranges *list, uint32_t a, uint32_t b) {
 
 // Counts the steps of other patterns that do the same before or after those of the pattern: the
 // loops of several optimizers, or the epochs after the model's state got other programs.
-static void merge_alike(ranges *list, uint32_t pattern) {
-    const rk_journal_steps *usual = find_usual(list, pattern);
+static void merge_alike(rk_step_ranges *list, uint32_t pattern) {
+    const rk_journal_steps *usual = rk_steps_find_usual(list, pattern);
     for (size_t i = 0; usual && i < list->count; i++) {
         uint32_t other = list->items[i].rhythm;
         const rk_journal_steps *its =
-            other > 0 && other != pattern ? find_usual(list, other) : NULL;
+            other > 0 && other != pattern ? rk_steps_find_usual(list, other) : NULL;
         if (!its || !are_alike(usual, its) || !follow_each_other(list, pattern, other))
             continue;
         for (size_t k = 0; k < list->count; k++)
@@ -203,119 +182,13 @@ static uint64_t step_at(const rk_process_steps *process, uint64_t execution) {
     return span->first_step + done;
 }
 
-// Returns whether most steps of a pattern have a program of their own.
-static bool has_new_programs(const ranges *list, uint32_t pattern) {
-    uint64_t steps = 0, programs = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].rhythm != pattern)
-            continue;
-        steps += list->items[i].steps;
-        programs += list->items[i].new_programs;
-    }
-    return pattern > 0 && 2 * programs > steps;
-}
-
-// Returns whether so much work belongs to no step of a pattern that the loop went on with other
-// programs. Usually this is the work from the first step on: the steps of a second loop are a
-// pattern of their own. If each step has a program of its own, the work before, and that of other
-// such patterns, may be steps as well.
-static bool is_interrupted(const ranges *list, uint32_t pattern) {
-    const double share_min = 0.8;
-    bool is_new = has_new_programs(list, pattern);
-    uint64_t work = 0, all = 0, until = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const rk_journal_steps *range = &list->items[i];
-        uint64_t end = range->first_execution + range->executions;
-        if (range->marked)
-            return false;
-        bool is_of_pattern = range->rhythm == pattern;
-        bool may_be_steps = range->rhythm == 0 ? all > 0 || is_new
-                                               : is_new && has_new_programs(list, range->rhythm);
-        if (is_of_pattern || (may_be_steps && range->first_execution >= until))
-            all += range->work;
-        work += is_of_pattern ? range->work : 0;
-        until = end > until ? end : until;
-    }
-    return (double)work < share_min * (double)all;
-}
-
-// Returns whether a range is another loop, which runs operation by operation: each of its programs
-// is executed again and again and carries little work, in no step or in one that is much longer
-// than the others.
-static bool is_other_loop(const rk_journal_steps *range, const rk_journal_steps *usual) {
-    enum { ROUNDS_MIN = 200, LONGER = 64, LIGHTER = 16 };
-    double executions = (double)range->executions / (double)(range->steps ? range->steps : 1);
-    double usual_executions = (double)usual->executions / (double)usual->steps;
-    double work = (double)range->work / (double)(range->executions + 1);
-    double usual_work = (double)usual->work / (double)usual->executions;
-    return range->programs && executions >= (double)ROUNDS_MIN * (double)range->programs &&
-           (range->rhythm == 0 || executions > LONGER * usual_executions) &&
-           LIGHTER * work < usual_work;
-}
-
-// Returns whether most executions from the first step on are those of such loops.
-static bool has_other_loops(const ranges *list, uint32_t pattern) {
-    const rk_journal_steps *usual = find_usual(list, pattern);
-    uint64_t all = 0, looped = 0;
-    for (size_t i = 0; usual && i < list->count; i++) {
-        const rk_journal_steps *range = &list->items[i];
-        if (range->marked)
-            return false;
-        if (all == 0 && range->rhythm != pattern)
-            continue;
-        all += range->executions;
-        if (is_other_loop(range, usual))
-            looped += range->executions;
-    }
-    return looped > all / 2;
-}
-
-static int most_work_first(const void *a, const void *b) {
-    const rk_journal_steps *one = a, *other = b;
-    double x = (double)one->work / (double)one->steps,
-           y = (double)other->work / (double)other->steps;
-    return (x < y) - (x > y);
-}
-
-// Returns whether a tenth of the steps of a pattern carries most of its work. Then these may be the
-// steps, and the others only read numbers.
-static rk_err *is_uneven(const ranges *list, uint32_t pattern, bool *out_uneven) {
-    const double steps_min = 20, most = 0.6;
-    rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
-    double steps = 0, work = 0, top = 0;
-    size_t count = 0;
-    bool marked = false;
-    *out_uneven = false;
-    if (!sorted)
-        return rk_err_no_memory();
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].rhythm != pattern || !list->items[i].steps)
-            continue;
-        sorted[count++] = list->items[i];
-        steps += (double)list->items[i].steps;
-        work += (double)list->items[i].work;
-        marked |= list->items[i].marked;
-    }
-    if (marked || steps < steps_min)
-        return NULL;
-    qsort(sorted, count, sizeof *sorted, most_work_first);
-    double left = steps / 10;
-    for (size_t i = 0; i < count && left > 0; i++) {
-        double own = (double)sorted[i].steps, taken = own < left ? own : left;
-        top += taken * (double)sorted[i].work / own;
-        left -= taken;
-    }
-    *out_uneven = top > most * work;
-    return NULL;
-}
-
-static rk_err *make_spans(ranges *list, rk_process_steps *process) {
+static rk_err *make_spans(rk_step_ranges *list, rk_process_steps *process) {
     uint32_t pattern;
     RK_TRY(find_pattern(list, &pattern));
     merge_alike(list, pattern);
-    bool uneven;
-    RK_TRY(is_uneven(list, pattern, &uneven));
-    if (uneven || is_interrupted(list, pattern) || has_other_loops(list, pattern))
+    bool are_doubtful;
+    RK_TRY(rk_steps_are_doubtful(list, pattern, &are_doubtful));
+    if (are_doubtful)
         pattern = 0;
     process->spans = rk_calloc(list->count + 1, sizeof *process->spans);
     if (!process->spans)
@@ -362,7 +235,7 @@ static rk_err *count_executed(const rk_run_model *model, size_t process, uint64_
 
 // Adds the programs that were executed for the first time after the last range: no range contains
 // a step that was not complete at the end of the process.
-static rk_err *add_end(const rk_run_model *model, size_t index, const ranges *list,
+static rk_err *add_end(const rk_run_model *model, size_t index, const rk_step_ranges *list,
                        rk_process_steps *process) {
     const rk_journal_steps *last = &list->items[list->count - 1];
     size_t count = process->point_count;
@@ -394,7 +267,7 @@ static void add_point(rk_process_steps *process, uint64_t step, uint64_t program
     process->curve[process->point_count - 1] = (rk_step_point){step, programs};
 }
 
-static rk_err *make_curve(const ranges *list, rk_process_steps *process) {
+static rk_err *make_curve(const rk_step_ranges *list, rk_process_steps *process) {
     uint64_t programs = 0, points = 1;
     for (size_t i = 0; i < list->count; i++)
         points += parts_of(&list->items[i]);
@@ -457,7 +330,7 @@ static rk_err *find_flat(const rk_run_model *model, size_t index, rk_process_ste
 }
 
 static rk_err *read_process(const rk_run_model *model, size_t index, rk_process_steps *process) {
-    __attribute__((cleanup(ranges_cleanup))) ranges list = {0};
+    __attribute__((cleanup(ranges_cleanup))) rk_step_ranges list = {0};
     RK_TRY(collect(model, index, &list));
     RK_TRY(make_spans(&list, process));
     if (process->count == 0)
