@@ -30,6 +30,17 @@ static bool moves_slice(const rk_explained *item) {
     return moves;
 }
 
+// Returns whether values are written at another position of a tensor: PyTorch/XLA pads them to the
+// size of the tensor.
+static bool moves_written(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    for (size_t i = 0; i < item->differences.count; i++)
+        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
+            return false;
+    return head && head->op && strcmp(head->op, "hlo.pad") == 0 && head->attribute &&
+           strncmp(head->attribute, "edge_padding", strlen("edge_padding")) == 0;
+}
+
 bool rk_explain_is_array(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     return head && head->kind == RK_DIFFERENCE_CONSTANT && head->after && *head->after == '[';
@@ -60,6 +71,11 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
         return "REKINDLE_KEEP_PROGRAMS=1 keeps the programs of later runs, and then the difference "
                "is shown.";
     bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item);
+    if (torch && moves_written(item))
+        return "A Python number is the position at which values are written into a tensor "
+               "(tensor[a:b] = …), or of another part of it: each position has a program of its "
+               "own, which is compiled once and stored. With a tensor of positions instead of the "
+               "number (index_copy), there is one program.";
     if (moves && torch)
         return head->file ? positions_in_torch : parts_of_gradient;
     if (moves)
@@ -342,17 +358,18 @@ static rk_span package_of_head(const rk_explained *item) {
 static bool is_position_of_package(const rk_explained *item) {
     return rk_explained_is_torch(item) &&
            (item->cause == RK_CAUSE_CONSTANT || item->cause == RK_CAUSE_STRUCTURE) &&
-           rk_explain_moves_slice_first(item) && package_of_head(item).len;
+           (rk_explain_moves_slice_first(item) || moves_written(item)) && package_of_head(item).len;
 }
 
 static void advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
     rk_span package = package_of_head(item);
-    rk_buf_add_format(text,
-                      "The package %.*s takes a part of a tensor at a Python number (tensor[a:b], "
-                      "tensor[i], or a loop over a tensor), so each position has a program of its "
-                      "own. Each is compiled once and stored. Your source can only change what it "
-                      "passes to the package.",
-                      (int)package.len, (const char *)package.data);
+    rk_buf_add_format(
+        text,
+        "The package %.*s takes or writes a part of a tensor at a Python number "
+        "(tensor[a:b], tensor[i], or a loop over a tensor), so each position has a "
+        "program of its own. Each is compiled once and stored. Your source can only change what it "
+        "passes to the package.",
+        (int)package.len, (const char *)package.data);
 }
 
 // An operation of the framework compiles by itself: there is no jitted function to pass a number

@@ -236,6 +236,37 @@ static void find_rows(rk_explained *item) {
     item->cause = RK_CAUSE_SHAPE;
 }
 
+// Moves the differences for which `is` holds before the others, as the causes. The old causes
+// follow from them.
+static void lead_with(rk_differences *list, bool (*is)(const rk_difference *)) {
+    size_t front = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].follows = !is(&list->items[i]);
+        if (!list->items[i].follows)
+            rk_differences_move(list, i, front++);
+    }
+    rk_differences_number(list);
+    list->cause_count = front;
+}
+
+// A number that depends on the size of a slice may equal another one, as above. Then the slice is
+// the cause: the number of a mean does not change what a line before it takes.
+static void find_slices(rk_explained *item) {
+    rk_differences *list = &item->differences;
+    size_t slices = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        if (i < list->cause_count && !is_number_of_one_side(&list->items[i]))
+            return;
+        slices += rk_is_of_slice(&list->items[i]) && list->items[i].file;
+    }
+    if (!slices)
+        return;
+    lead_with(list, rk_is_of_slice);
+    item->cause = RK_CAUSE_CONSTANT;
+}
+
 // The inputs of PyTorch/XLA have no names. If each of two graphs has several inputs of its own, two
 // inputs of one element type may be different tensors, so another shape is no cause.
 static void forget_shapes_of_other_inputs(rk_explained *item) {
@@ -279,6 +310,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->libraries = best.diff.libraries;
     find_reordered(item);
     find_rows(item);
+    find_slices(item);
     forget_shapes_of_other_inputs(item);
     return NULL;
 }

@@ -191,6 +191,9 @@ RK_HIDDEN bool rk_explain_is_of_container(const rk_explained *item);
 // Returns whether two graphs of PyTorch/XLA only differ in single numbers, such as a running sum or
 // the state of the random numbers.
 RK_HIDDEN bool rk_explain_is_of_values(const rk_explained *item);
+// Returns whether they only differ in single numbers among their inputs, some of them integers,
+// which a branch in Python may use, too.
+RK_HIDDEN bool rk_explain_is_of_integers(const rk_explained *item);
 // Returns whether two graphs of PyTorch/XLA only differ in operations on one integer, as the state
 // of the random numbers is: a random operation outside of the steps was computed in one of them.
 RK_HIDDEN bool rk_explain_is_of_seed(const rk_explained *item);

@@ -111,7 +111,7 @@ static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
     size_t best = 0, fewest = count_with(x, item, &list->items[0], NULL);
     for (size_t i = 1; i < list->cause_count; i++) {
         const rk_difference *change = &list->items[i], *head = &list->items[best];
-        if (is_change(item, change, item, head))
+        if (is_change(item, change, item, head) || (head->file && !change->file))
             continue;
         size_t count = count_with(x, item, change, NULL);
         if (class_of(item, change) == RK_CAUSE_CONSTANT && has_another_part(item))

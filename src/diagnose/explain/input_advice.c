@@ -188,6 +188,18 @@ bool rk_explain_is_of_seed(const rk_explained *item) {
     return item->cause == RK_CAUSE_STRUCTURE && rk_explained_is_torch(item);
 }
 
+bool rk_explain_is_of_integers(const rk_explained *item) {
+    if (item->cause != RK_CAUSE_PARAMETERS || !is_of_numbers(item))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        const char *element = rk_element_of(d->after ? d->after : d->before);
+        if (rk_is_of_input(d) && (*element == 's' || *element == 'u'))
+            return true;
+    }
+    return false;
+}
+
 bool rk_explain_is_of_values(const rk_explained *item) {
     return (item->cause == RK_CAUSE_PARAMETERS && is_of_numbers(item)) ||
            rk_explain_is_of_seed(item);
@@ -312,11 +324,12 @@ static const char *torch_advice(const rk_explained *item) {
                "torch_xla.sync() after it.";
     if (is_of_numbers(item))
         return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
-               "and two equal numbers as one. So there is another graph in two cases: a number "
-               "happens to equal another one; or a sum or an average that is kept on the device "
-               "(of a loss, of an accuracy) is in its first step. Each graph is compiled once and "
-               "stored. If there is such a sum, fewer graphs are needed if it adds up numbers that "
-               "were read (.item(), once after the step).";
+               "and two equal numbers as one. So there is another graph in three cases: a number "
+               "happens to equal another one; a sum or an average that is kept on the device (of "
+               "a loss, of an accuracy) is in its first step; or a branch in Python uses other "
+               "numbers. Each graph is compiled once and stored. If there is such a sum, fewer "
+               "graphs are needed if it adds up numbers that were read (.item(), once after the "
+               "step).";
     if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
@@ -375,9 +388,9 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                "compiled and stored once. This belongs to the start of the job, and there is "
                "nothing to fix.";
     if (item->is_startup)
-        return "The first call creates these values, such as an optimizer's state, and every later "
-               "call takes them: two programs, compiled and stored once. This belongs to the start "
-               "of the job, and there is nothing to fix.";
+        return "The first call creates these values, such as an optimizer's state, and later calls "
+               "take them: two programs, compiled and stored once. This belongs to the start of "
+               "the job, and there is nothing to fix.";
     if (item->accumulates)
         return torch ? "Gradients are created in one step and accumulated in the next: use "
                        "optimizer.zero_grad(set_to_none=False) before a torch_xla.sync(), so that "

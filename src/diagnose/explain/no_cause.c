@@ -108,10 +108,23 @@ static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
            (!rk_has_own_line(a, b) || !rk_has_own_line(b, a));
 }
 
+// Returns whether every step executes both graphs, or only the start does, once: no size changes
+// from step to step. The graphs are for two tensors, such as two parameters of a model.
+static bool are_executed_together(const rk_explanation *x, const rk_steps *steps,
+                                  const rk_explained *item) {
+    enum { STEPS_MIN = 3 };
+    uint64_t count = steps->processes[item->compile->process].count;
+    uint64_t executions = rk_explain_executions(x->run, item->compile);
+    bool is_of_steps = count >= STEPS_MIN && executions >= count;
+    bool is_of_start = executions == 1 && rk_steps_of_compile(steps, item->compile) == 0;
+    return (is_of_steps || is_of_start) && in_one_step(steps, item) &&
+           executions == rk_explain_executions(x->run, item->nearest_of);
+}
+
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
-// with: its only tensor has another rank; or both graphs, in one step, read one number (a statistic
-// of each parameter, or the loss and the accuracy of an evaluation), or make a tensor (the zeros of
-// an optimizer's state).
+// with: its only tensor has another rank; both are executed together; or both graphs, in one
+// step, read one number (a statistic of each parameter, or the loss and the accuracy of an
+// evaluation), or make a tensor (the zeros of an optimizer's state).
 static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
                                  const rk_explained *item) {
     bool is_shape = item->cause == RK_CAUSE_SHAPE, is_constant = item->cause == RK_CAUSE_CONSTANT;
@@ -120,7 +133,7 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
         return false;
     const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
     const rk_difference *head = rk_explained_head(item);
-    if (return_other_results(item))
+    if (return_other_results(item) || (is_shape && are_executed_together(x, steps, item)))
         return true;
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))

@@ -342,7 +342,11 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     *out_found = true;
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           line ? line->file : NULL, line ? line->line : 0));
-    e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
+    rk_pattern *pattern = &e->out->patterns[e->out->pattern_count - 1];
+    pattern->is_of_each_step = true;
+    if (list.count != list.usual &&
+        !list.is_all) // not all programs are known, so their cost is not
+        pattern->lost_ns = 0;
     return NULL;
 }
 

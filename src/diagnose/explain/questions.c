@@ -65,7 +65,8 @@ static bool is_of_same_lines(const rk_explained *item) {
 // of another step, another call with other inputs, the same values in another container, another
 // order of the operations in another process, or the position of a slice.
 static bool is_no_branch(const rk_explained *item) {
-    return item->is_part || is_of_other_call(item) || rk_explain_is_of_values(item) ||
+    return item->is_part || is_of_other_call(item) ||
+           (rk_explain_is_of_values(item) && !rk_explain_is_of_integers(item)) ||
            rk_explain_is_of_container(item) ||
            (rk_explain_is_reordered(item) && !item->nearest_of) ||
            rk_explain_moves_slice_first(item);
@@ -171,7 +172,7 @@ static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
             has_other_values(x, item) || item->follows_start || follows_first_step(x, item) ||
-            is_among_growing(x, item));
+            rk_explain_is_of_integers(item) || is_among_growing(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -316,6 +317,11 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           " take%s or return%s values that other graphs do not: a branch computes "
                           "them, or they were computed before the step",
                           s, s);
+    else if (rk_explain_is_of_integers(item))
+        rk_buf_add_format(text,
+                          " take%s other whole numbers than other graphs: a branch decides which, "
+                          "or two numbers are equal",
+                          s);
     else if (is_among_growing(x, item))
         rk_buf_add_format(text,
                           " differ%s from earlier graphs, but graphs of this run grow: a branch "

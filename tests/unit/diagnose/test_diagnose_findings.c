@@ -581,7 +581,7 @@ static void inputs_that_were_zeros_are_a_state(void **state) {
     explain(*state);
     expect_cause(1, RK_CAUSE_PARAMETERS);
     assert_true(explanation.items[1].is_startup);
-    expect_in(explanation.items[1].advice, "every later call takes them");
+    expect_in(explanation.items[1].advice, "later calls take them");
     assert_true(explanation.items[2].is_startup);
     expect_in(explanation.items[2].advice, "no later call does");
     assert_false(explanation.hidden_branch.answer);
