@@ -1126,6 +1126,22 @@ static void two_measures_of_one_line_are_two_programs(void **state) {
     }
 }
 
+// Two numbers are equal for the first size only.
+static void a_slice_comes_before_the_numbers_that_follow_from_it(void **state) {
+    explain_two(*state, "torch_curriculum");
+    expect_cause(1, RK_CAUSE_CONSTANT);
+    assert_true(rk_is_of_slice(rk_explained_head(&explanation.items[1])));
+    expect_in(explanation.items[1].advice, "determines sizes inside this program");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
+}
+
+static void a_position_that_is_written_is_no_size(void **state) {
+    explain_two(*state, "torch_buffer");
+    expect_cause(1, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[1].advice, "position at which values are written into a tensor");
+    expect_in(explanation.items[1].advice, "index_copy");
+}
+
 static void layers_operation_by_operation_are_no_changing_size(void **state) {
     for (unsigned i = 1; i <= 4; i++)
         ask(*state, "layered", i);
@@ -2105,6 +2121,8 @@ int main(void) {
         TEST(graphs_that_grow_are_one_finding),
         TEST(beside_graphs_that_grow_a_branch_is_not_known),
         TEST(two_measures_of_one_line_are_two_programs),
+        TEST(a_slice_comes_before_the_numbers_that_follow_from_it),
+        TEST(a_position_that_is_written_is_no_size),
         TEST(layers_operation_by_operation_are_no_changing_size),
         TEST(results_with_names_are_known_by_them),
         TEST(what_nothing_executed_is_a_part_of_the_next_step),

@@ -86,8 +86,9 @@ static void the_lines_of_all_reads_of_the_step_are_named(void **state) {
     explain_prepared(f);
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_FRAGMENTS);
-    assert_non_null(strstr(explanation.patterns[0].summary,
-                           "numbers that are read are calculated on lines 7 and 8, at least"));
+    assert_non_null(strstr(
+        explanation.patterns[0].summary,
+        "numbers that are read are calculated on lines 7 and 8, perhaps also on others, at least"));
 }
 
 // The read for another size is a version of the same part, with a cause of its own.
@@ -320,6 +321,18 @@ static void reads_of_loss_and_accuracy_have_no_cause(void **state) {
     expect_no_causes();
 }
 
+// Two sizes, each in every step, are those of two parameters. One in a few steps only is a size.
+static void graphs_of_each_step_are_of_two_tensors(void **state) {
+    explain(*state, "torch_norms", 1, 5, 2, 5);
+    expect_no_causes();
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+}
+
+static void a_size_of_some_steps_is_a_cause(void **state) {
+    explain(*state, "torch_norms", 1, 5, 2, 2);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
+}
+
 static void reads_of_two_results_have_no_cause(void **state) {
     explain(*state, "torch_results", 1, 1, 2, 1);
     expect_no_causes();
@@ -464,6 +477,8 @@ int main(void) {
         TEST(the_state_of_an_optimizer_is_of_the_start),
         TEST(the_state_of_an_optimizer_is_of_the_start_of_a_killed_process),
         TEST(zeros_of_two_shapes_in_one_step_have_no_cause),
+        TEST(graphs_of_each_step_are_of_two_tensors),
+        TEST(a_size_of_some_steps_is_a_cause),
         TEST(zeros_of_two_shapes_are_no_counter),
         TEST(reads_of_loss_and_accuracy_have_no_cause),
         TEST(reads_of_two_results_have_no_cause),
