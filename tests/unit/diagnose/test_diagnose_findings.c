@@ -775,6 +775,15 @@ static void numbers_that_are_equal_in_one_start_are_no_optional_input(void **sta
     assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
 }
 
+// A branch may use a whole number, such as the position in a ring buffer.
+static void whole_numbers_leave_the_branch_open(void **state) {
+    explain_two(*state, "torch_equal_integers");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "or a branch in Python uses other numbers");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "other whole numbers");
+}
+
 // The first step has zeros in place of the state.
 static void a_later_step_is_not_compared_with_the_first(void **state) {
     for (unsigned i = 1; i <= 3; i++)
@@ -914,15 +923,17 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
     expect_in(pattern->summary, "6 small programs outside of any jitted function");
     expect_in(pattern->summary, "in every step, on lines 6 and 7");
     expect_in(pattern->advice, "NumPy on the host");
+    assert_true(pattern->lost_ns > 0);
 }
 
-// Then not all of their lines are known.
+// Then neither all of their lines nor what they cost is known.
 static void a_step_may_have_more_fragments_than_those_found(void **state) {
     ask_for_a_loader(*state, 6, 12);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     expect_in(pattern->summary, "11 small programs outside of any jitted function are executed in "
                                 "every step, on lines 6, 7 and others");
+    assert_int_equal(pattern->lost_ns, 0);
 }
 
 static void expect_five_fragments(fixture *f) {
@@ -2093,6 +2104,7 @@ int main(void) {
         TEST(a_part_of_the_step_that_ran_once_needs_no_change),
         TEST(another_order_of_a_graph_is_not_known_to_be_a_branch),
         TEST(numbers_that_are_equal_in_one_start_are_no_optional_input),
+        TEST(whole_numbers_leave_the_branch_open),
         TEST(a_later_step_is_not_compared_with_the_first),
         TEST(an_optional_input_is_no_sum),
         TEST(an_update_now_and_then_is_a_branch),
