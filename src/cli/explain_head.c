@@ -71,10 +71,16 @@ static void add_failed_count(const counts *c, rk_buf *out) {
 }
 
 bool rk_explain_is_small(uint64_t cost_ns, uint64_t all_ns) {
-    enum { AT_ANY_TIME = 100, WITHIN_SECONDS = 20 };
-    static const uint64_t SECONDS_NS = 5000000000;
-    return cost_ns < all_ns / AT_ANY_TIME ||
-           (cost_ns < all_ns / WITHIN_SECONDS && cost_ns < SECONDS_NS);
+    enum { PARTS_OF_ALL = 100, PARTS_IF_SHORT = 20 };
+    static const uint64_t SHORT_NS = 5000000000;
+    return cost_ns < all_ns / PARTS_OF_ALL ||
+           (cost_ns < all_ns / PARTS_IF_SHORT && cost_ns < SHORT_NS);
+}
+
+bool rk_explain_is_nothing(uint64_t cost_ns, uint64_t all_ns) {
+    enum { PARTS_OF_ALL = 100 };
+    static const uint64_t SECOND_NS = 1000000000;
+    return cost_ns < all_ns / PARTS_OF_ALL && cost_ns < SECOND_NS;
 }
 
 // Returns whether advice is shown that is no cause. Below other findings, what costs little is not
@@ -82,8 +88,9 @@ bool rk_explain_is_small(uint64_t cost_ns, uint64_t all_ns) {
 static bool has_advice(const rk_explanation *x, const counts *c, bool all) {
     for (size_t i = 0; i < x->pattern_count; i++)
         if (!rk_pattern_explains(&x->patterns[i]) &&
-            (all || !c->again || x->patterns[i].is_of_each_step ||
-             !rk_explain_is_small(x->patterns[i].lost_ns, c->all_ns)))
+            (all || x->patterns[i].is_of_each_step ||
+             !(c->again ? rk_explain_is_small : rk_explain_is_nothing)(x->patterns[i].lost_ns,
+                                                                       c->all_ns)))
             return true;
     return false;
 }

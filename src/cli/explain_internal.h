@@ -19,3 +19,7 @@ void rk_explain_print_head(const rk_explanation *x, const rk_explain_how *how, F
 // Returns whether a finding costs little: less than 1 % of all compile time, or less than 5 % and
 // less than 5 s.
 bool rk_explain_is_small(uint64_t cost_ns, uint64_t all_ns);
+
+// Returns whether a finding costs so little that it is left out even if there is no other one: less
+// than 1 % of all compile time, and less than 1 s.
+bool rk_explain_is_nothing(uint64_t cost_ns, uint64_t all_ns);

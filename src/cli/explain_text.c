@@ -353,21 +353,14 @@ static uint64_t all_ns(const rk_explanation *x) {
     return sum;
 }
 
-// Returns whether a finding is not worth a place even if there is no other one.
-static bool is_nothing(const finding *one, uint64_t all_ns) {
-    enum { PARTS_OF_ALL = 100 };
-    static const uint64_t SECOND_NS = 1000000000;
-    return is_worth_its_cost(one) && total_ns(one) < all_ns / PARTS_OF_ALL &&
-           total_ns(one) < SECOND_NS;
-}
-
 // What print_findings() did with the findings.
 typedef struct printed {
     size_t shown, negligible;
 } printed;
 
 // Prints the costliest findings first. Without --all at most two screens, not too many of a kind
-// (but all that cost time in each step), and none that costs little, unless it is the first.
+// (but all that cost time in each step), and none that costs little. The first is left
+// out only if it costs nearly nothing.
 static printed print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
     size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0, negligible = 0;
@@ -378,8 +371,10 @@ static printed print_findings(const rk_explanation *x, const rk_explain_how *how
     for (size_t i = 0; i < count; i++) {
         if (list[i].like)
             continue;
-        if (!how->all && (above.count || page->hidden ? is_negligible(&list[i], sum_ns)
-                                                      : is_nothing(&list[i], sum_ns))) {
+        if (!how->all &&
+            (above.count || page->hidden ? is_negligible(&list[i], sum_ns)
+                                         : is_worth_its_cost(&list[i]) &&
+                                               rk_explain_is_nothing(total_ns(&list[i]), sum_ns))) {
             negligible += 1 + list[i].alike_count;
             continue;
         }

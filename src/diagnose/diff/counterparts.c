@@ -90,13 +90,16 @@ static bool is_better(const rk_counterpart *a, const rk_counterpart *b) {
 
 // Inserts a candidate in order. Of several requests for one program, the latest one counts.
 static void insert(rk_counterparts *list, const rk_counterpart *one) {
+    bool same_position = one->same_position;
     size_t at = 0;
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].known != one->known)
             continue;
-        list->items[i].request = one->request;
-        list->items[i].failed = one->failed;
-        return;
+        same_position |= list->items[i].same_position;
+        list->count--;
+        for (size_t k = i; k < list->count; k++)
+            list->items[k] = list->items[k + 1];
+        break;
     }
     while (at < list->count && !is_better(one, &list->items[at]))
         at++;
@@ -107,6 +110,7 @@ static void insert(rk_counterparts *list, const rk_counterpart *one) {
     for (size_t i = list->count - 1; i > at; i--)
         list->items[i] = list->items[i - 1];
     list->items[at] = *one;
+    list->items[at].same_position = same_position;
 }
 
 void rk_counterparts_find(const rk_start *start, const rk_start *of, size_t index,

@@ -99,8 +99,10 @@ static rk_err *hash_names(const rk_program_index *index, uint64_t *out_hashes, b
     return NULL;
 }
 
-// Aligns the results by name. `*out_named` is false, and `match` is not set, if some have no name
-// of their own, or if no name is in both programs.
+// Aligns the results by name. `*out_named` is false, and the content of `match` undefined, if some
+// have no name of their own, or if a name of the program with fewer results is not in the other one
+// with the same type: the name may be a position ("result[2]"), which moves if a result is
+// inserted.
 static rk_err *match_names(const rk_differ *d, uint32_t *match, bool *out_named) {
     uint32_t before = d->a->result_count, after = d->b->result_count, matched = 0;
     rk_autofree uint64_t *hashes = rk_malloc(((size_t)before + after + 1) * sizeof *hashes);
@@ -115,8 +117,10 @@ static rk_err *match_names(const rk_differ *d, uint32_t *match, bool *out_named)
         return NULL;
     RK_TRY(rk_align(hashes, before, hashes + before, after, match));
     for (uint32_t i = 0; i < before; i++)
-        matched += match[i] != RK_ALIGN_NONE;
-    *out_named = matched > 0;
+        matched += match[i] != RK_ALIGN_NONE &&
+                   rk_differ_hash_type(d->a, d->a->results[i], true) ==
+                       rk_differ_hash_type(d->b, d->b->results[match[i]], true);
+    *out_named = matched == (before < after ? before : after);
     return NULL;
 }
 
@@ -158,12 +162,11 @@ rk_err *rk_differ_results(rk_differ *d, bool literals) {
     for (uint32_t i = 0; i < before; i++) {
         if (match[i] != RK_ALIGN_NONE)
             seen[match[i]] = true;
-        else if ((named || before > after) && rk_differ_is_literal_result(d->a, i) == literals)
+        else if (before > after && rk_differ_is_literal_result(d->a, i) == literals)
             RK_TRY(add_result(d, false, i));
     }
-    for (uint32_t i = 0; i < after; i++)
-        if (!seen[i] && (named || after > before) &&
-            rk_differ_is_literal_result(d->b, i) == literals)
+    for (uint32_t i = 0; i < after && after > before; i++)
+        if (!seen[i] && rk_differ_is_literal_result(d->b, i) == literals)
             RK_TRY(add_result(d, true, i));
     return NULL;
 }

@@ -12,72 +12,19 @@ static bool makes_sizes(const rk_explained *item) {
     return false;
 }
 
-static bool is_position(const rk_difference *d) {
-    return rk_is_of_slice(d) && d->attribute &&
-           (strcmp(d->attribute, "start_indices") == 0 || // StableHLO
-            strcmp(d->attribute, "start") == 0);          // HLO
-}
-
-// Returns whether only the position of a slice moves. A new size of the slice is a changed shape.
-static bool moves_slice(const rk_explained *item) {
-    bool moves = false;
-    for (size_t i = 0; i < item->differences.count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_SHAPE)
-            return false;
-        moves |= is_position(d);
-    }
-    return moves;
-}
-
-// Returns whether values are written at another position of a tensor: PyTorch/XLA pads them to the
-// size of the tensor.
-static bool moves_written(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    for (size_t i = 0; i < item->differences.count; i++)
-        if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
-            return false;
-    return head && head->op && strcmp(head->op, "hlo.pad") == 0 && head->attribute &&
-           strncmp(head->attribute, "edge_padding", strlen("edge_padding")) == 0;
-}
-
 bool rk_explain_is_array(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     return head && head->kind == RK_DIFFERENCE_CONSTANT && head->after && *head->after == '[';
 }
-
-bool rk_explain_moves_slice_first(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    return head && head->kind == RK_DIFFERENCE_ATTRIBUTE && is_position(head);
-}
-
-static const char positions_in_torch[] =
-    "A Python number is the position of a slice or of an element (tensor[i], or a loop over a "
-    "tensor): each position has a program of its own. Move the tensor to the host first "
-    "(tensor.cpu(), tensor.tolist()), or take the elements with a tensor of positions "
-    "(torch.index_select).";
-
-// The gradient of torch.cat has a slice for each tensor.
-static const char parts_of_gradient[] =
-    "These slices are on no line of the source, as those of the gradient of torch.cat are: two "
-    "parts of one gradient are read, and each is compiled once and stored. backward() reads the "
-    "gradients of inputs that were made on the host: make them on the device "
-    "(x.to(device).requires_grad_()). If the slices are those of a loop over a tensor, move the "
-    "tensor to the host first (tensor.cpu()).";
 
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && rk_is_sketchy(head))
         return "REKINDLE_KEEP_PROGRAMS=1 keeps the programs of later runs, and then the difference "
                "is shown.";
-    bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && moves_slice(item);
-    if (torch && moves_written(item))
-        return "A Python number is the position at which values are written into a tensor "
-               "(tensor[a:b] = …), or of another part of it: each position has a program of its "
-               "own, which is compiled once and stored. With a tensor of positions instead of the "
-               "number (index_copy), there is one program.";
-    if (moves && torch)
-        return head->file ? positions_in_torch : parts_of_gradient;
+    bool moves = head && head->kind == RK_DIFFERENCE_ATTRIBUTE && rk_moves_slice(item);
+    if (torch && (moves || rk_writes_elsewhere(item)))
+        return rk_advice_on_position(item);
     if (moves)
         return "A Python number is the position of a slice of fixed size: use "
                "jax.lax.dynamic_slice, with the position as an array argument of the jitted "
@@ -213,7 +160,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "loop in Python, is another one than in that run. The new program is "
                        "compiled once and stored.";
     if (torch && rk_explain_moves_slice_first(item))
-        return positions_in_torch;
+        return rk_advice_on_position(item);
     if (rk_explain_is_of_seed(item) && item->step == 0)
         return "The graphs only differ in the computation of one integer, the state of the random "
                "numbers: random initial values are computed in the graph that uses them first. "
@@ -344,42 +291,14 @@ static const char *operation_name(const rk_sketch *sketch) {
     return name + strspn(name, "_");
 }
 
-// The installed package, other than a framework, that calls the operation of the first difference;
-// empty: the user's own line does.
-static rk_span package_of_head(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    if (!head || !head->stack.count)
-        return (rk_span){0};
-    rk_span file = rk_span_text(head->stack.frames[0].file);
-    return rk_file_owner_of(file) == RK_FILE_PACKAGE ? rk_source_package(file) : (rk_span){0};
-}
-
-// Returns whether a package takes elements by their positions.
-static bool is_position_of_package(const rk_explained *item) {
-    return rk_explained_is_torch(item) &&
-           (item->cause == RK_CAUSE_CONSTANT || item->cause == RK_CAUSE_STRUCTURE) &&
-           (rk_explain_moves_slice_first(item) || moves_written(item)) && package_of_head(item).len;
-}
-
-static void advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
-    rk_span package = package_of_head(item);
-    rk_buf_add_format(
-        text,
-        "The package %.*s takes or writes a part of a tensor at a Python number "
-        "(tensor[a:b], tensor[i], or a loop over a tensor), so each position has a "
-        "program of its own. Each is compiled once and stored. Your source can only change what it "
-        "passes to the package.",
-        (int)package.len, (const char *)package.data);
-}
-
 // An operation of the framework compiles by itself: there is no jitted function to pass a number
 // to, and nothing inside that the user could round up. What the user can change is the call.
 static void advise_on_operation(const rk_explained *item, rk_buf *text) {
     const rk_sketch *sketch = &item->program->sketch;
     rk_span file = rk_span_text(sketch->call.file ? sketch->call.file : "");
-    rk_span package = rk_source_package(file), called = package_of_head(item);
+    rk_span package = rk_source_package(file), called = rk_package_of_head(item);
     const rk_difference *head = rk_explained_head(item);
-    bool is_number = head && head->kind == RK_DIFFERENCE_CONSTANT, moves = moves_slice(item);
+    bool is_number = head && head->kind == RK_DIFFERENCE_CONSTANT, moves = rk_moves_slice(item);
     const char *what = is_number ? "number" : moves ? "position" : "size";
     const char *name = operation_name(sketch);
     const char *slash = file.len ? strrchr(sketch->call.file, '/') : NULL;
@@ -478,8 +397,8 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
         advise_on_operation(item, &text);
     else if (item->is_own_call)
         advise_on_own_call(item, &text);
-    else if (is_position_of_package(item))
-        advise_on_position_of_package(item, &text);
+    else if (rk_is_position_of_package(item))
+        rk_advise_on_position_of_package(item, &text);
     else if (is_constant)
         rk_advise_on_constant_input(item, &text);
     else

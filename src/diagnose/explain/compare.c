@@ -202,6 +202,28 @@ static bool has_few_own_operations(const rk_explained *item) {
                           rk_have_same_kinds(&item->nearest->sketch, &item->program->sketch));
 }
 
+static bool is_shape_of_input(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
+}
+
+// A position or a size of a slice on a line of the source.
+static bool is_slice_of_line(const rk_difference *d) {
+    return rk_is_of_slice(d) && d->file;
+}
+
+// Moves those of the first `count` differences for which `is` holds before the others, as the
+// causes. The others follow from them.
+static void lead_with(rk_differences *list, size_t count, bool (*is)(const rk_difference *)) {
+    size_t front = 0;
+    for (size_t i = 0; i < count; i++) {
+        list->items[i].follows = !is(&list->items[i]);
+        if (!list->items[i].follows)
+            rk_differences_move(list, i, front++);
+    }
+    rk_differences_number(list);
+    list->cause_count = front;
+}
+
 // PyTorch/XLA passes numbers as inputs, and two equal numbers as one. A number that depends on the
 // number of rows may equal another one, so that the program has an input more or less. Then the
 // rows are the cause, if the operations are the same otherwise.
@@ -213,57 +235,31 @@ static void find_rows(rk_explained *item) {
         return;
     for (size_t i = 0; i < list->cause_count; i++) {
         const rk_difference *d = &list->items[i];
-        bool is_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
-        if (!is_shape && !is_number_of_one_side(d))
+        if (!is_shape_of_input(d) && !is_number_of_one_side(d))
             return;
-        shapes += is_shape;
+        shapes += is_shape_of_input(d);
     }
     if (!shapes)
         return;
-    for (size_t i = 0, front = 0; i < list->cause_count; i++) {
-        if (list->items[i].kind != RK_DIFFERENCE_SHAPE) {
-            list->items[i].follows = true;
-            continue;
-        }
-        rk_difference moved = list->items[i];
-        for (size_t k = i; k > front; k--)
-            list->items[k] = list->items[k - 1];
-        list->items[front++] = moved;
-    }
-    for (size_t i = 0; i < list->cause_count; i++)
-        list->items[i].order = (uint32_t)i;
-    list->cause_count = shapes;
+    lead_with(list, list->cause_count, is_shape_of_input);
     item->cause = RK_CAUSE_SHAPE;
 }
 
-// Moves the differences for which `is` holds before the others, as the causes. The old causes
-// follow from them.
-static void lead_with(rk_differences *list, bool (*is)(const rk_difference *)) {
-    size_t front = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        list->items[i].follows = !is(&list->items[i]);
-        if (!list->items[i].follows)
-            rk_differences_move(list, i, front++);
-    }
-    rk_differences_number(list);
-    list->cause_count = front;
-}
-
-// A number that depends on the size of a slice may equal another one, as above. Then the slice is
-// the cause: the number of a mean does not change what a line before it takes.
+// A slice is not changed by a number that is computed from its size. So the slice is the cause if
+// all other causes are numbers, one of which equals another one in one of the two programs.
 static void find_slices(rk_explained *item) {
     rk_differences *list = &item->differences;
     size_t slices = 0;
-    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !list->cause_count)
         return;
     for (size_t i = 0; i < list->count; i++) {
         if (i < list->cause_count && !is_number_of_one_side(&list->items[i]))
             return;
-        slices += rk_is_of_slice(&list->items[i]) && list->items[i].file;
+        slices += is_slice_of_line(&list->items[i]);
     }
     if (!slices)
         return;
-    lead_with(list, rk_is_of_slice);
+    lead_with(list, list->count, is_slice_of_line);
     item->cause = RK_CAUSE_CONSTANT;
 }
 

@@ -1,7 +1,4 @@
 // What to do about inputs or results that only one of two programs has.
-#include <math.h>
-#include <stdlib.h>
-
 #include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
@@ -11,8 +8,7 @@
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
 
-// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
-static bool is_single_value(const char *type) {
+bool rk_is_single_value(const char *type) {
     static const char prefix[] = "tensor<";
     if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
         return false;
@@ -40,7 +36,7 @@ static bool is_of_numbers(const rk_explained *item) {
     bool has_input = false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (!is_single_value(d->after ? d->after : d->before))
+        if (!rk_is_single_value(d->after ? d->after : d->before))
             return false;
         has_input |= rk_is_of_input(d);
     }
@@ -56,7 +52,7 @@ bool rk_explain_begins_sum(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool adds = false;
     if (item->differences.cause_count != 1 || head->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
-        !rk_is_of_input(head) || !item->nearest_of || !is_single_value(head->after) ||
+        !rk_is_of_input(head) || !item->nearest_of || !rk_is_single_value(head->after) ||
         !has_nearly_same_operations(item))
         return false;
     for (size_t i = 1; i < item->differences.count; i++) {
@@ -212,7 +208,7 @@ static bool shares_inputs(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind != head->kind || !rk_is_of_input(d) || d->constant ||
-            is_single_value(d->after ? d->after : d->before))
+            rk_is_single_value(d->after ? d->after : d->before))
             return false;
     }
     return head && item->nearest_of && item->program->has_sketch && item->nearest->has_sketch &&
@@ -284,6 +280,23 @@ static bool has_added(const rk_explained *item) {
     return false;
 }
 
+// Returns whether one graph has several more inputs of one type, as a list of tensors has.
+static bool may_have_list(const rk_explained *item) {
+    enum { INPUTS_MIN = 3 };
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        size_t count = 0;
+        for (size_t k = i; k < item->differences.cause_count; k++) {
+            const rk_difference *other = &item->differences.items[k];
+            count += rk_is_input_of_one_side(other) && other->kind == d->kind &&
+                     rk_same_text(other->after, d->after) && rk_same_text(other->before, d->before);
+        }
+        if (rk_is_input_of_one_side(d) && count >= INPUTS_MIN)
+            return true;
+    }
+    return false;
+}
+
 static const char *torch_advice(const rk_explained *item) {
     if (rk_explain_begins_sum(item))
         return "A sum over several steps starts from a Python number, or from zeros that are made "
@@ -297,6 +310,14 @@ static const char *torch_advice(const rk_explained *item) {
                "first step has the graph of the others. If a branch in Python takes the inputs, do "
                "the same in each step. Otherwise there is nothing to fix: each graph is compiled "
                "once and stored.";
+    if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item) && may_have_list(item))
+        return "One of the two graphs takes and returns more values of the same types. They may be "
+               "those of a list of tensors that has another length each time, such as the values "
+               "of an episode: each length has a graph of its own. Keep such a list on the host, "
+               "move one tensor of a fixed size to the device, and mask the rest. Or only some "
+               "steps compute these values, and they still exist at torch_xla.sync(): then delete "
+               "them (del), or call torch_xla.sync() where they are computed. Each graph is "
+               "compiled once and stored.";
     if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
         return "One of the two graphs takes and returns more values. Only some steps compute them, "
                "such as a sample, or they were computed before the step, such as the prediction "
@@ -323,13 +344,18 @@ static const char *torch_advice(const rk_explained *item) {
                "or an evaluation, but not executed, it is a part of the next step's graph: call "
                "torch_xla.sync() after it.";
     if (is_of_numbers(item))
-        return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
-               "and two equal numbers as one. So there is another graph in three cases: a number "
-               "happens to equal another one; a sum or an average that is kept on the device (of "
-               "a loss, of an accuracy) is in its first step; or a branch in Python uses other "
-               "numbers. Each graph is compiled once and stored. If there is such a sum, fewer "
-               "graphs are needed if it adds up numbers that were read (.item(), once after the "
-               "step).";
+        return rk_explain_is_of_integers(item)
+                   ? "Only single numbers differ among the inputs, and some are whole numbers. "
+                     "PyTorch/XLA passes numbers as inputs, and two equal numbers as one. So there "
+                     "is another graph in three cases: a number happens to equal another one; a "
+                     "sum that is kept on the device is in its first step; or a branch in Python "
+                     "uses other numbers. Each graph is compiled once and stored."
+                   : "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as "
+                     "inputs, and two equal numbers as one. So there is another graph in two "
+                     "cases: a number happens to equal another one; or a sum or an average that "
+                     "is kept on the device (of a loss, of an accuracy) is in its first step. Each "
+                     "graph is compiled once and stored. If there is such a sum, fewer graphs are "
+                     "needed if it adds up numbers that were read (.item(), once after the step).";
     if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
@@ -401,94 +427,4 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
     return torch ? torch_advice(item) : jax_advice(item);
-}
-
-// Returns whether the constant in place of an input is 1, -1 or -0. PyTorch/XLA writes these Python
-// numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device,
-// but not -0, which is a learning rate of 0.
-static bool is_special_number(const rk_difference *head) {
-    char *end;
-    double value = strtod(head->constant, &end);
-    return end != head->constant && !*end &&
-           (value == 1 || value == -1 || (value == 0 && signbit(value)));
-}
-
-#define SPECIAL_NUMBERS                                                                            \
-    "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of all " \
-    "other numbers. "
-
-// Returns whether all differences are single numbers that are 0, 1 or -1 in one of the programs,
-// and not all are 0: zeros may be made on the device.
-static bool are_special_numbers(const rk_explained *item) {
-    bool has_other = false;
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        char *end;
-        double value = d->constant ? strtod(d->constant, &end) : 0;
-        if (!d->constant || end == d->constant || *end ||
-            !is_single_value(d->after ? d->after : d->before) ||
-            (value != 0 && value != 1 && value != -1))
-            return false;
-        has_other |= value != 0;
-    }
-    return has_other;
-}
-
-static size_t count_constant_inputs(const rk_explained *item) {
-    size_t count = 0;
-    for (size_t i = 0; i < item->differences.cause_count; i++)
-        count += item->differences.items[i].constant != NULL;
-    return count;
-}
-
-void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
-    const bool is_single = count_constant_inputs(item) == 1;
-    const rk_difference *head = rk_explained_head(item);
-    const char *slash = head->constant_file ? strrchr(head->constant_file, '/') : NULL;
-    bool torch = rk_explained_is_torch(item);
-    if (torch && is_single && is_special_number(head)) {
-        const bool is_zero = strtod(head->constant, NULL) == 0;
-        rk_buf_add_format(text,
-                          SPECIAL_NUMBERS "So a number that is %s in some steps only, such as a "
-                                          "learning rate, has two programs. Each is compiled once "
-                                          "and stored. %s%s",
-                          is_zero ? "0" : head->constant,
-                          is_zero ? "With XLA_NO_SPECIAL_SCALARS=1 it is always an input."
-                                  : "XLA_NO_SPECIAL_SCALARS=1 makes it an input in some cases: "
-                                    "count the programs with and without it.",
-                          is_zero ? " (The constant is -0 where a rate of 0 is subtracted.)" : "");
-        return;
-    }
-    if (torch && are_special_numbers(item)) {
-        rk_buf_add_text(text, SPECIAL_NUMBERS
-                        "So there are two programs if numbers are 0, 1 or -1 in some steps only, "
-                        "such as a rate and 1 minus this rate. Each is compiled once and stored. "
-                        "XLA_NO_SPECIAL_SCALARS=1 makes them inputs in some cases: count the "
-                        "programs with and without it. Or let them never be exactly 0, 1 or -1.");
-        return;
-    }
-    if (!torch && is_single && is_single_value(head->after) && item->nearest_of &&
-        item->nearest_of->seq < item->compile->seq) {
-        rk_buf_add_format(text,
-                          "One call passes a Python number (%s), which is a constant of its "
-                          "program, and a later call passes an array. Pass an array from the "
-                          "beginning, such as jnp.asarray(%s): then one program is enough.",
-                          head->constant, head->constant);
-        return;
-    }
-    rk_buf_add_text(text, !is_single ? "These values are constants in one program and inputs"
-                                     : "This value is a constant in one program and an input");
-    rk_buf_add_format(text, " in the other. The constant (%s) comes from ", head->constant);
-    if (head->constant_file)
-        rk_buf_add_format(text, "line %u of %s", head->constant_line,
-                          slash ? slash + 1 : head->constant_file);
-    else
-        rk_buf_add_text(text, "a line that is not known");
-    rk_buf_add_text(
-        text,
-        torch ? ". Zeros that are made on the device before an inner loop are such a constant. "
-                "Make the constant an input of each step: create it with at least one dimension on "
-                "the host and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
-                "torch_xla.sync() right after it is created. zero_() makes it a constant again."
-              : ". Pass it as an argument of the same type at every call.");
 }

@@ -11,26 +11,16 @@ static bool is_same_line(const rk_explained *a, const rk_explained *b) {
            a->program->sketch.call.hash == b->program->sketch.call.hash;
 }
 
-// Returns whether an input has two other sizes, and was or is no square: these are the weights of
-// two layers, and not data of another length.
+// Returns whether both sizes of a matrix differ, and one of the two matrices is no square: they may
+// be the weights of two layers, or data of another length and width.
 static bool is_of_weights(const rk_difference *d) {
     rk_dims before, after;
-    long long from[2] = {0}, to[2] = {0};
-    size_t changed = 0;
     if (d->kind != RK_DIFFERENCE_SHAPE || !rk_is_of_input(d) ||
-        !rk_same_rank(d->before, d->after) || !rk_parse_dims(d->before, &before) ||
-        !rk_parse_dims(d->after, &after))
+        !rk_parse_dims(d->before, &before) || !rk_parse_dims(d->after, &after) ||
+        before.count != 2 || after.count != 2)
         return false;
-    for (size_t axis = 0; axis < before.count; axis++) {
-        if (before.sizes[axis] == after.sizes[axis])
-            continue;
-        if (changed < RK_ARRAY_LEN(from)) {
-            from[changed] = before.sizes[axis];
-            to[changed] = after.sizes[axis];
-        }
-        changed++;
-    }
-    return changed == 2 && (from[0] != from[1] || to[0] != to[1]);
+    const long long *from = before.sizes, *to = after.sizes;
+    return from[0] != to[0] && from[1] != to[1] && (from[0] != from[1] || to[0] != to[1]);
 }
 
 static bool takes_weights(const rk_explained *item) {
@@ -108,8 +98,9 @@ static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
            (!rk_has_own_line(a, b) || !rk_has_own_line(b, a));
 }
 
-// Returns whether every step executes both graphs, or only the start does, once: no size changes
-// from step to step. The graphs are for two tensors, such as two parameters of a model.
+// Returns whether two graphs of one step are executed equally often: at least as often as there are
+// steps, or once, before the steps. Then no size changes from step to step, and the graphs are for
+// two tensors, such as two parameters of a model.
 static bool are_executed_together(const rk_explanation *x, const rk_steps *steps,
                                   const rk_explained *item) {
     enum { STEPS_MIN = 3 };
@@ -122,9 +113,9 @@ static bool are_executed_together(const rk_explanation *x, const rk_steps *steps
 }
 
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
-// with: its only tensor has another rank; both are executed together; or both graphs, in one
-// step, read one number (a statistic of each parameter, or the loss and the accuracy of an
-// evaluation), or make a tensor (the zeros of an optimizer's state).
+// with: its only tensor has another rank; both have other shapes and are executed together; or both
+// graphs, in one step, read one number (a statistic of each parameter, or the loss and the accuracy
+// of an evaluation), or make a tensor (the zeros of an optimizer's state).
 static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
                                  const rk_explained *item) {
     bool is_shape = item->cause == RK_CAUSE_SHAPE, is_constant = item->cause == RK_CAUSE_CONSTANT;

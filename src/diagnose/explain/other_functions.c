@@ -202,7 +202,7 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return true;
     if (torch && diff->returns_other_package_line)
         return true;
-    if (torch && diff->cause == RK_CAUSE_CONSTANT && are_replaced(diff)) // a number adds or removes
+    if (torch && diff->cause == RK_CAUSE_CONSTANT && are_replaced(diff)) // a number replaces none
         return true;
     if (torch && (parameters || structure) && are_other_checks(a, b))
         return true;

@@ -313,6 +313,13 @@ static rk_err *take_members(const rk_pieces *list, rk_members *out_members) {
     return NULL;
 }
 
+static uint64_t cost_ns(const rk_members *members) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < members->count; i++)
+        sum += rk_explained_cost_ns(members->items[i]);
+    return sum;
+}
+
 static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, bool *out_found) {
     RK_AUTO(rk_pieces) list = {0};
     RK_AUTO(rk_members) members = {0};
@@ -339,14 +346,13 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     double reads;
     RK_TRY(rk_steps_usual_reads(own, &reads));
     RK_TRY(rk_pieces_describe(e, process, &list, reads, &text, &line));
+    // Not all programs of a step are known. Those that are loaded cost nothing.
+    if (list.count < list.usual && !list.is_all && cost_ns(&members) > 0)
+        rk_buf_add_format(&text.summary, "; the seconds are those of %zu of them", list.count);
     *out_found = true;
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           line ? line->file : NULL, line ? line->line : 0));
-    rk_pattern *pattern = &e->out->patterns[e->out->pattern_count - 1];
-    pattern->is_of_each_step = true;
-    if (list.count != list.usual &&
-        !list.is_all) // not all programs are known, so their cost is not
-        pattern->lost_ns = 0;
+    e->out->patterns[e->out->pattern_count - 1].is_of_each_step = true;
     return NULL;
 }
 

@@ -283,7 +283,7 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
         rk_buf_add_format(&text->summary, ", in the call on line %u", place->call);
     if (shared_ns)
         rk_buf_add_text(&text->summary, ". Its seconds are about those of all parts but the "
-                                        "largest; other findings count some of them, too");
+                                        "largest; other findings count some of these seconds, too");
     rk_buf_add_text(&text->advice,
                     "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
                     "the graph. Read numbers for a log once, after the step; choose with "

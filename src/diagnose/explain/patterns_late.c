@@ -345,8 +345,10 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
     bool is_after = true; // as far as the steps are known
     for (size_t i = 0; i < count; i++)
         is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
+    // Other findings may count some, and control flow (jax.lax.cond) is none.
     rk_buf_add_format(&text->summary,
-                      "%zu operations%s are compiled one by one, each as a program of its own",
+                      "at least %zu operations%s are compiled one by one, each as a program of its "
+                      "own",
                       count, is_after ? " after the first step" : "");
     if (in == SAME_LINE && library_runs_steps(e, group, count, called ? 1 : 0)) {
         if (called)

@@ -162,7 +162,8 @@ static bool is_among_growing(const rk_explanation *x, const rk_explained *item) 
         item->nearest_of->process != item->compile->process)
         return false;
     for (size_t i = 0; i < x->pattern_count; i++)
-        if (x->patterns[i].grows)
+        if (x->patterns[i].grows &&
+            x->patterns[i].members[0]->compile->process == item->compile->process)
             return true;
     return false;
 }
@@ -246,7 +247,7 @@ static void write_yes(const rk_explained *item, const rk_difference *d, size_t c
     if (d->file)
         rk_buf_add_format(text, " (%s:%u)", d->file, d->line);
     if (count > 1)
-        rk_buf_add_text(text, ", and in other programs");
+        rk_buf_add_text(text, ", among others");
 }
 
 static void write_unread(const rk_explained *item, rk_buf *text) {

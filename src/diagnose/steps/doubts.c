@@ -63,8 +63,8 @@ static bool is_other_loop(const rk_journal_steps *range, const rk_journal_steps 
     enum { ROUNDS_MIN = 200, LONGER = 64, LIGHTER = 16 };
     double executions = (double)range->executions / (double)(range->steps ? range->steps : 1);
     double usual_executions = (double)usual->executions / (double)usual->steps;
-    double work = (double)range->work / (double)(range->executions + 1);
-    double usual_work = (double)usual->work / (double)usual->executions;
+    double work = (double)range->work * (double)usual->executions;
+    double usual_work = (double)usual->work * (double)range->executions;
     return range->programs && executions >= (double)ROUNDS_MIN * (double)range->programs &&
            (range->rhythm == 0 || executions > LONGER * usual_executions) &&
            LIGHTER * work < usual_work;

@@ -1,4 +1,4 @@
-// Which repetitions are the steps of the loop. Inside src/diagnose/steps only.
+// Decides whether repetitions are the steps of the loop. Inside src/diagnose/steps only.
 #pragma once
 
 #include "journal/read.h"

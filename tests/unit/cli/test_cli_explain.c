@@ -283,6 +283,19 @@ static void a_difference_that_costs_nearly_nothing_is_only_counted(void **state)
     expect_text(&f, "another shape: , 21 ms, request 1\n");
 }
 
+// Less than 5 %, and less than 5 s or not.
+static void a_small_part_is_shown_if_it_takes_long(void **state) {
+    (void)state;
+    fixture f;
+    make(&f, RK_CAUSE_SHAPE);
+    f.compiles[1].compile_ns = 96000000000;
+    f.compiles[0].compile_ns = 4000000000;
+    expect_text(&f, "\n1 more that costs less than 5 % of the compile time: --all shows it\n");
+    f.compiles[1].compile_ns = 192000000000;
+    f.compiles[0].compile_ns = 8000000000;
+    expect_text(&f, "another shape: , 8.0 s, request 1\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
@@ -299,6 +312,7 @@ int main(void) {
         cmocka_unit_test(compilations_that_cost_nearly_nothing_are_counted_one_by_one),
         cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
+        cmocka_unit_test(a_small_part_is_shown_if_it_takes_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

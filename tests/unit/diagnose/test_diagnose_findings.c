@@ -923,17 +923,17 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
     expect_in(pattern->summary, "6 small programs outside of any jitted function");
     expect_in(pattern->summary, "in every step, on lines 6 and 7");
     expect_in(pattern->advice, "NumPy on the host");
-    assert_true(pattern->lost_ns > 0);
+    expect_not_in(pattern->summary, "the seconds are those of");
 }
 
-// Then neither all of their lines nor what they cost is known.
+// Then neither all of their lines nor all that they cost is known.
 static void a_step_may_have_more_fragments_than_those_found(void **state) {
     ask_for_a_loader(*state, 6, 12);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     expect_in(pattern->summary, "11 small programs outside of any jitted function are executed in "
                                 "every step, on lines 6, 7 and others");
-    assert_int_equal(pattern->lost_ns, 0);
+    expect_in(pattern->summary, "; the seconds are those of 6 of them");
 }
 
 static void expect_five_fragments(fixture *f) {
@@ -1149,7 +1149,7 @@ static void a_slice_comes_before_the_numbers_that_follow_from_it(void **state) {
 static void a_position_that_is_written_is_no_size(void **state) {
     explain_two(*state, "torch_buffer");
     expect_cause(1, RK_CAUSE_CONSTANT);
-    expect_in(explanation.items[1].advice, "position at which values are written into a tensor");
+    expect_in(explanation.items[1].advice, "a position in a tensor, at which values are written");
     expect_in(explanation.items[1].advice, "index_copy");
 }
 

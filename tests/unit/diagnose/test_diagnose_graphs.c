@@ -106,7 +106,7 @@ static void another_size_of_a_part_costs_the_step_too(void **state) {
     assert_int_equal(pattern->member_count, 1);
     assert_int_equal(pattern->lost_ns, 1000000000);
     assert_int_equal(pattern->shared_ns, 1000000000);
-    assert_non_null(strstr(pattern->summary, "other findings count some of them, too"));
+    assert_non_null(strstr(pattern->summary, "other findings count some of these seconds, too"));
 }
 
 // The read of the step was executed once. An evaluation executed the same read for another size
@@ -333,6 +333,15 @@ static void a_size_of_some_steps_is_a_cause(void **state) {
     assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
 }
 
+// An evaluation after some steps has two sizes.
+static void two_sizes_of_some_steps_are_a_cause(void **state) {
+    prepare(*state, "torch_norms", 1, 2, 2, 2);
+    steps[0].steps.steps = 8;
+    steps[0].steps.executions = 8;
+    explain_prepared(*state);
+    assert_string_equal(rk_cause_name(explanation.items[1].cause), "shape");
+}
+
 static void reads_of_two_results_have_no_cause(void **state) {
     explain(*state, "torch_results", 1, 1, 2, 1);
     expect_no_causes();
@@ -479,6 +488,7 @@ int main(void) {
         TEST(zeros_of_two_shapes_in_one_step_have_no_cause),
         TEST(graphs_of_each_step_are_of_two_tensors),
         TEST(a_size_of_some_steps_is_a_cause),
+        TEST(two_sizes_of_some_steps_are_a_cause),
         TEST(zeros_of_two_shapes_are_no_counter),
         TEST(reads_of_loss_and_accuracy_have_no_cause),
         TEST(reads_of_two_results_have_no_cause),

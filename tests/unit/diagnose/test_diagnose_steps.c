@@ -93,8 +93,9 @@ static void steps_that_stop_early_are_not_known(void **state) {
     }
 }
 
-// Loops that run operation by operation carry hardly any work: one before a step, one at the end.
-// An evaluation before a step carries work.
+// Loops that run operation by operation carry hardly any work: one before a step, or one at the
+// end. An evaluation before a step carries work, and a short loop at the end is not most of the
+// run.
 static void steps_beside_other_loops_are_not_known(void **state) {
     (void)state;
     const uint64_t work_of_long[] = {3000, 300};
@@ -109,6 +110,17 @@ static void steps_beside_other_loops_are_not_known(void **state) {
             m.steps[k].steps.work = k == 1 ? work_of_long[i] : 5000;
         rk_expect_ok(rk_steps_read(&m.model, &steps));
         assert_int_equal(steps.processes[0].count, i ? 0 : 101);
+    }
+    const uint64_t executions_at_end[] = {290, 310};
+    for (size_t i = 0; i < RK_ARRAY_LEN(executions_at_end); i++) {
+        made m;
+        RK_AUTO(rk_steps) steps = {0};
+        make(&m);
+        range(&m, 1, 0, 300, 100, 2);
+        range(&m, 0, 300, executions_at_end[i], 0, 0);
+        m.steps[0].steps.work = 10000;
+        rk_expect_ok(rk_steps_read(&m.model, &steps));
+        assert_int_equal(steps.processes[0].count, i ? 0 : 100);
     }
 }
 
