@@ -13,6 +13,21 @@ static bool are_replaced(const rk_program_diff *diff) {
     return both >= REPLACED_MIN && PARTS_OF_MATCHED * both >= diff->matched;
 }
 
+// Returns whether one of two programs lacks many operations of the other, and an input has another
+// rank: jax.vmap adds an axis to a function that another line calls without it.
+static bool are_mapped_apart(const rk_program_diff *diff, const rk_sketch *a, const rk_sketch *b) {
+    enum { PARTS_OF_MATCHED = 4 };
+    const rk_differences *list = &diff->list;
+    if (!a->is_mlir || !b->is_mlir || diff->cause != RK_CAUSE_SHAPE || rk_is_same_call(a, b) ||
+        PARTS_OF_MATCHED * (diff->added + diff->removed) < diff->matched)
+        return false;
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (list->items[i].kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(&list->items[i]) &&
+            !rk_same_rank(list->items[i].before, list->items[i].after))
+            return true;
+    return false;
+}
+
 static bool has_kind(const rk_differences *list, rk_difference_kind kind) {
     for (size_t i = 0; i < list->cause_count; i++)
         if (list->items[i].kind == kind)
@@ -208,7 +223,8 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return true;
     if (!parameters && !shape)
         return false;
-    return (!parameters && are_replaced(diff)) || are_called_apart(diff, a, b) ||
+    return (!parameters && are_replaced(diff)) || are_mapped_apart(diff, a, b) ||
+           are_called_apart(diff, a, b) ||
            (parameters && (take_other_inputs(diff, a, b) || call_other_functions(diff, a, b))) ||
            (torch && are_of_two_models(&diff->list, a, b)) || is_derivative(&diff->list, a, b) ||
            rk_are_two_functions(a, b, parameters);

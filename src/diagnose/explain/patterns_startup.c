@@ -383,13 +383,13 @@ static void add_lines(const rk_startup_group *g, rk_buf *out) {
                           count == 1 ? "" : "s", rk_buf_text(&lines));
 }
 
-// Appends "12 operations before the first step". A job may make a second model later, before the
-// steps that execute the most.
+// Appends "at least 12 operations before the first step": other findings may count some. A job may
+// make a second model later, before the steps that execute the most.
 static void add_count(const rk_startup_group *g, rk_buf *out) {
     size_t before = 0;
     for (size_t i = 0; i < g->count; i++)
         before += g->items[i]->item->step <= 1;
-    rk_buf_add_format(out, "%zu operations", g->count);
+    rk_buf_add_format(out, "at least %zu operations", g->count);
     if (!rk_startup_has_steps(g))
         rk_buf_add_text(out, " at the start");
     else if (before == g->count)

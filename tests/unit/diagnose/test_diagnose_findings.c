@@ -613,6 +613,12 @@ static void the_passes_of_a_derivative_are_no_versions_of_the_function(void **st
     assert_false(explanation.hidden_branch.answer);
 }
 
+static void a_function_with_and_without_vmap_is_two_functions(void **state) {
+    explain_two(*state, "vectorized");
+    expect_cause(1, RK_CAUSE_FIRST);
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+}
+
 static void two_functions_that_one_call_takes_are_no_versions(void **state) {
     explain_two(*state, "static_function");
     expect_cause(1, RK_CAUSE_FIRST);
@@ -2067,6 +2073,7 @@ int main(void) {
         TEST(functions_with_other_arguments_are_two_functions),
         TEST(two_scans_outside_of_jit_are_two_functions),
         TEST(a_function_and_its_derivative_are_two_functions),
+        TEST(a_function_with_and_without_vmap_is_two_functions),
         TEST(two_functions_that_one_call_takes_are_no_versions),
         TEST(the_passes_of_a_derivative_are_no_versions_of_the_function),
         TEST(one_function_on_two_lines_has_two_versions),
