@@ -1116,11 +1116,16 @@ static void graphs_that_grow_are_one_finding(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
-// An optional key is a branch, unless operations wait for a read in the same process.
-static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
+static void an_optional_key_is_a_branch(void **state) {
     explain_two(*state, "torch_key");
     expect_cause(1, RK_CAUSE_PARAMETERS);
     assert_true(explanation.hidden_branch.known && explanation.hidden_branch.answer);
+}
+
+// Operations of the same process may have waited for a read.
+static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
+    ask(*state, "torch_key", 1);
+    ask(*state, "torch_key", 2);
     for (unsigned i = 1; i <= 5; i++)
         ask(*state, "torch_growing", i);
     explain(*state);
@@ -2138,6 +2143,7 @@ int main(void) {
         TEST(columns_of_a_batch_are_no_model),
         TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
+        TEST(an_optional_key_is_a_branch),
         TEST(beside_graphs_that_grow_a_branch_is_not_known),
         TEST(two_measures_of_one_line_are_two_programs),
         TEST(a_slice_comes_before_the_numbers_that_follow_from_it),
