@@ -280,23 +280,6 @@ static bool has_added(const rk_explained *item) {
     return false;
 }
 
-// Returns whether one graph has several more inputs of one type, as a list of tensors has.
-static bool may_have_list(const rk_explained *item) {
-    enum { INPUTS_MIN = 3 };
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        size_t count = 0;
-        for (size_t k = i; k < item->differences.cause_count; k++) {
-            const rk_difference *other = &item->differences.items[k];
-            count += rk_is_input_of_one_side(other) && other->kind == d->kind &&
-                     rk_same_text(other->after, d->after) && rk_same_text(other->before, d->before);
-        }
-        if (rk_is_input_of_one_side(d) && count >= INPUTS_MIN)
-            return true;
-    }
-    return false;
-}
-
 static const char *torch_advice(const rk_explained *item) {
     if (rk_explain_begins_sum(item))
         return "A sum over several steps starts from a Python number, or from zeros that are made "
@@ -310,22 +293,16 @@ static const char *torch_advice(const rk_explained *item) {
                "first step has the graph of the others. If a branch in Python takes the inputs, do "
                "the same in each step. Otherwise there is nothing to fix: each graph is compiled "
                "once and stored.";
-    if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item) && may_have_list(item))
-        return "One of the two graphs takes and returns more values of the same types. They may be "
-               "those of a list of tensors that has another length each time, such as the values "
-               "of an episode: each length has a graph of its own. Keep such a list on the host, "
-               "move one tensor of a fixed size to the device, and mask the rest. Or only some "
-               "steps compute these values, and they still exist at torch_xla.sync(): then delete "
-               "them (del), or call torch_xla.sync() where they are computed. Each graph is "
-               "compiled once and stored.";
     if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
-        return "One of the two graphs takes and returns more values. Only some steps compute them, "
-               "such as a sample, or they were computed before the step, such as the prediction "
-               "of an earlier step or an average between two loops; and they still exist at "
-               "torch_xla.sync(). So they are a part of this graph. If this is intended, there is "
-               "nothing to fix: each is compiled once and stored. Otherwise delete them (del), or "
-               "call torch_xla.sync() where they are computed (a read alone, such as .item(), "
-               "does not help). If the step also begins a sum, it stays a graph of its own.";
+        return "One of the two graphs takes and returns more values, which still exist at "
+               "torch_xla.sync() and so are a part of it. Only some steps compute them, such as a "
+               "sample; or they were computed before the step, such as the prediction of an "
+               "earlier step or an average between two loops; or a list of tensors has another "
+               "length, such as the values of an episode. If this is intended, there is nothing to "
+               "fix: each graph is compiled once and stored. Otherwise delete them (del), or call "
+               "torch_xla.sync() where they are computed (a read alone, such as .item(), does not "
+               "help); for a list, move one tensor of a fixed size to the device instead, and mask "
+               "the rest. If the step also begins a sum, it stays a graph of its own.";
     if (shares_inputs(item))
         return "The two graphs have the same operations. PyTorch/XLA passes tensors that share "
                "their data as one input, such as the parameters of two networks after "

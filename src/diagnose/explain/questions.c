@@ -309,14 +309,16 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           "only some steps keep them, as for a log or a sum",
                           s);
     else if (item->follows_start)
-        rk_buf_add_format(text,
-                          " take%s fewer values than an earlier graph: a branch computes them, or "
-                          "they were computed before the steps",
-                          s);
+        rk_buf_add_format(
+            text,
+            " take%s fewer values than an earlier graph: a branch computes them, they "
+            "were computed before the steps, or a list of tensors is shorter",
+            s);
     else if (has_other_values(x, item) || follows_first_step(x, item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
-                          "them, or they were computed before the step",
+                          "them, they were computed before the step, or a list of tensors is "
+                          "longer",
                           s, s);
     else if (rk_explain_is_of_integers(item))
         rk_buf_add_format(text,
