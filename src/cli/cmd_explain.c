@@ -131,6 +131,7 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix, rk_e
     RK_AUTO(rk_run_names) names = {0};
     RK_AUTO(rk_buf) operands = {0};
     RK_AUTO(rk_buf) compiled = {0};
+    RK_AUTO(rk_buf) own = {0};
     RK_TRY(rk_run_names_collect(directory, &names));
     RK_TRY(rk_run_load(directory, run, &model));
     RK_TRY(load_earlier(directory, &names, run, &before));
@@ -138,6 +139,8 @@ static rk_err *explain(const rk_settings *settings, const char *run_prefix, rk_e
     add_compiled(directory, &names, &before, &model, &compiled);
     how->compare = operands.len ? rk_need_text(&operands) : NULL;
     how->compiled = compiled.len ? rk_need_text(&compiled) : NULL;
+    rk_run_names_refer(&names, model.run, &own);
+    how->run = strcmp(rk_need_text(&own), "-1") == 0 ? NULL : rk_need_text(&own);
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (store)
         RK_TRY(load_corpus(store, &corpus));

@@ -73,9 +73,23 @@ static bool add_reference(const rk_explanation *x, const finding *one, rk_buf *o
     return true;
 }
 
+// Prints advice. `rekindle shapes` in it gets the run, unless that is the last one.
+static void print_text_of_advice(const char *advice, const rk_explain_how *how, FILE *out) {
+    static const char command[] = "`rekindle shapes";
+    RK_AUTO(rk_buf) text = {0};
+    const char *at = how->run ? strstr(advice, command) : NULL;
+    if (!at) {
+        print_prose(advice, 2, out);
+        return;
+    }
+    at += strlen(command);
+    rk_buf_add_format(&text, "%.*s --run %s%s", (int)(at - advice), advice, how->run, at);
+    print_prose(rk_need_text(&text), 2, out);
+}
+
 // Prints the advice. If a finding above has the same, refers to the first that has.
 static void print_advice(const rk_explanation *x, const finding *one, const listed *above,
-                         FILE *out) {
+                         const rk_explain_how *how, FILE *out) {
     const char *advice = advice_of(one);
     if (!*advice)
         return;
@@ -89,7 +103,7 @@ static void print_advice(const rk_explanation *x, const finding *one, const list
         rk_term_wrap(rk_need_text(&other), 17, 2, prose_columns(), out);
         return;
     }
-    print_prose(advice, 2, out);
+    print_text_of_advice(advice, how, out);
 }
 
 static void print_pattern(const rk_pattern *pattern, FILE *out) {
@@ -317,7 +331,7 @@ static char *finding_text(const rk_explanation *x, const finding *one, const fin
         print_pattern(one->pattern, out);
     else
         print_compilation(x, one->item, how, out);
-    print_advice(x, one, above, out);
+    print_advice(x, one, above, how, out);
     if (!how->all)
         print_alike(x, one, end, out);
     (void)fclose(out);

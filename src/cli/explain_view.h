@@ -13,6 +13,7 @@ typedef struct rk_explain_how {
     // Names the last start of the same script that compiled something, before this run; NULL: there
     // is none.
     const char *compiled;
+    const char *run; // names this run; NULL: it is the last one, which commands take by default
 } rk_explain_how;
 
 // Prints text for people. On a terminal, prints at most two screens, with the costliest findings,

@@ -43,14 +43,14 @@ static void make(fixture *f, rk_cause second) {
 }
 
 // Prints to a file in place of standard output.
-static void expect_text(const fixture *f, const char *expected) {
+static void expect_text_of(const fixture *f, const rk_explain_how *how, const char *expected) {
     char *folder = rk_test_tempdir();
     rk_autofree char *path = rk_path_join(folder, "out");
     RK_AUTO(rk_buf) text = {0};
     int before = dup(STDOUT_FILENO);
     (void)fflush(stdout);
     assert_non_null(freopen(path, "w", stdout));
-    rk_explain_view_print(&f->explanation, &(rk_explain_how){.all = false});
+    rk_explain_view_print(&f->explanation, how);
     (void)fflush(stdout);
     assert_true(dup2(before, STDOUT_FILENO) >= 0);
     (void)close(before);
@@ -58,6 +58,10 @@ static void expect_text(const fixture *f, const char *expected) {
     if (!strstr(rk_buf_text(&text), expected))
         fail_msg("'%s' is not in '%s'", expected, rk_buf_text(&text));
     rk_test_tempdir_remove(folder);
+}
+
+static void expect_text(const fixture *f, const char *expected) {
+    expect_text_of(f, &(rk_explain_how){.all = false}, expected);
 }
 
 static void the_second_program_of_a_start_is_said_to_need_no_change(void **state) {
@@ -296,6 +300,17 @@ static void a_small_part_is_shown_if_it_takes_long(void **state) {
     expect_text(&f, "another shape: , 8.0 s, request 1\n");
 }
 
+static void commands_in_advice_are_for_the_run_that_is_explained(void **state) {
+    (void)state;
+    static char advice[] = "Pad it to a size that `rekindle shapes` recommends.";
+    fixture f;
+    make(&f, RK_CAUSE_FIRST);
+    f.items[0].advice = advice;
+    expect_text(&f, "a size that `rekindle shapes` recommends.");
+    expect_text_of(&f, &(rk_explain_how){.run = "-4"},
+                   "a size that `rekindle shapes --run -4` recommends.");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_program_of_a_start_is_said_to_need_no_change),
@@ -313,6 +328,7 @@ int main(void) {
         cmocka_unit_test(a_compilation_after_the_last_step_belongs_to_no_step),
         cmocka_unit_test(a_difference_that_costs_nearly_nothing_is_only_counted),
         cmocka_unit_test(a_small_part_is_shown_if_it_takes_long),
+        cmocka_unit_test(commands_in_advice_are_for_the_run_that_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
