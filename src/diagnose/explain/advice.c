@@ -17,6 +17,12 @@ bool rk_explain_is_array(const rk_explained *item) {
     return head && head->kind == RK_DIFFERENCE_CONSTANT && head->after && *head->after == '[';
 }
 
+static const char sizes_from_number[] =
+    "A Python number determines sizes inside this program. If these sizes are intended, there is "
+    "nothing to fix: each program is compiled once and stored. Otherwise round the number up to "
+    "one "
+    "upper bound, or to a few fixed sizes (buckets), and mask the rest.";
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && rk_is_sketchy(head))
@@ -36,10 +42,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
-        return "A Python number determines sizes inside this program. If these sizes are intended, "
-               "there is nothing to fix: each program is compiled once and stored. Otherwise round "
-               "the number up to one upper bound, or to a few fixed sizes (buckets), and mask the "
-               "rest.";
+        return sizes_from_number;
     if (rk_explain_is_array(item) && !torch)
         return "The values of an array are part of the program, as with an array that the jitted "
                "function takes from a closure: pass it as an argument of the function.";
@@ -112,9 +115,10 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
            "is nothing to fix: each program is compiled once and stored.";
 }
 
-// Returns whether two programs differ only in operations that reshape, transpose or broadcast.
+// Returns whether two programs of one run differ only in operations that reshape, transpose or
+// broadcast. In another run, these may be of numbers that are equal, 0 or 1.
 static bool is_same_but_views(const rk_explained *item) {
-    return item->program && item->nearest && item->program->has_sketch &&
+    return item->nearest_of && item->program && item->nearest && item->program->has_sketch &&
            item->nearest->has_sketch &&
            item->program->sketch.structure != item->nearest->sketch.structure &&
            rk_same_operations(&item->program->sketch, &item->nearest->sketch);
@@ -161,6 +165,9 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "compiled once and stored.";
     if (torch && rk_explain_moves_slice_first(item))
         return rk_advice_on_position(item);
+    const rk_difference *head = rk_explained_head(item);
+    if (torch && head && rk_is_of_slice(head)) // another size, and operations that follow from it
+        return sizes_from_number;
     if (rk_explain_is_of_seed(item) && item->step == 0)
         return "The graphs only differ in the computation of one integer, the state of the random "
                "numbers: random initial values are computed in the graph that uses them first. "

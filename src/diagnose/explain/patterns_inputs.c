@@ -345,14 +345,23 @@ static rk_err *find_candidates(const rk_explanation *x, rk_pattern_kind kind,
     return NULL;
 }
 
+static bool takes_constant(const rk_explained *item) {
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        if (item->differences.items[i].constant)
+            return true;
+    return false;
+}
+
 // Moves the programs that belong with the first one from the candidates to the members. Functions
 // of one name, such as the graphs of PyTorch/XLA, may each have a second set of inputs: they have
-// different chains.
+// different chains. An input that was a constant has a reason of its own.
 static rk_err *add_members(const rk_explanation *x, rk_pattern_kind kind, size_t first,
                            candidates *list, rk_members *members) {
     for (size_t k = first; k < x->count; k++) {
         if (!list->open[k] || !same_function(&x->items[first], &x->items[k]) ||
-            (kind != RK_PATTERN_ALTERNATION && list->heads[k] != list->heads[first]))
+            (kind != RK_PATTERN_ALTERNATION &&
+             (list->heads[k] != list->heads[first] ||
+              takes_constant(&x->items[k]) != takes_constant(&x->items[first]))))
             continue;
         list->open[k] = false;
         RK_TRY(rk_members_add(members, &x->items[k]));

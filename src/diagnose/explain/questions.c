@@ -317,8 +317,8 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
     else if (has_other_values(x, item) || follows_first_step(x, item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "
-                          "them, they were computed before the step, or a list of tensors is "
-                          "longer",
+                          "them, they were computed earlier and not executed, or a list of "
+                          "tensors is longer",
                           s, s);
     else if (rk_explain_is_of_integers(item))
         rk_buf_add_format(text,

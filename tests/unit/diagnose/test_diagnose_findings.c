@@ -785,7 +785,7 @@ static void numbers_that_are_equal_in_one_start_are_no_optional_input(void **sta
 static void whole_numbers_leave_the_branch_open(void **state) {
     explain_two(*state, "torch_equal_integers");
     expect_cause(1, RK_CAUSE_PARAMETERS);
-    expect_in(explanation.items[1].advice, "or a branch in Python uses other numbers");
+    expect_in(explanation.items[1].advice, "or Python takes another branch, or another position");
     assert_false(explanation.hidden_branch.known);
     expect_in(explanation.hidden_branch.evidence, "other whole numbers");
 }
