@@ -316,6 +316,20 @@ static bool replaces_first(const rk_graphs *list, size_t at, size_t other) {
            !(item->cause == RK_CAUSE_PARAMETERS && rk_explain_takes_what_was_zero(item));
 }
 
+// Returns whether only the start executed the graph, once.
+static bool is_of_start(const rk_graph *graph) {
+    return graph->step == 0 && graph->executions == 1;
+}
+
+// Returns whether the start executed more graphs than a step has parts. Then they are no first
+// step, although they may resemble parts of the steps.
+static bool has_long_start(const rk_graphs *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += is_of_start(&list->items[i]);
+    return count > list->parts;
+}
+
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the other parts than the largest one, if no other cause explains them.
@@ -323,6 +337,7 @@ static bool replaces_first(const rk_graphs *list, size_t at, size_t other) {
 static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members,
                           uint64_t *out_shared_ns) {
     const rk_graph *largest = rk_graphs_largest_part(list);
+    bool without_start = has_long_start(list);
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
         size_t other = compared_with(list, i);
@@ -333,7 +348,8 @@ static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *me
     }
     for (size_t i = 0; i < list->count; i++) {
         const rk_explained *item = list->items[i].item;
-        if (!item || !rk_graphs_recur(list, i) || list->items[i].group == largest->group)
+        if (!item || !rk_graphs_recur(list, i) || list->items[i].group == largest->group ||
+            (without_start && is_of_start(&list->items[i])))
             continue;
         if (item->cause == RK_CAUSE_FIRST)
             RK_TRY(rk_members_add(members, item));
