@@ -3,6 +3,7 @@
 // graph.
 #include <inttypes.h>
 
+#include "base/alloc.h"
 #include "diagnose/explain/operations_internal.h"
 #include "diagnose/explain/patterns_internal.h"
 
@@ -248,6 +249,32 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
     return NULL;
 }
 
+// Returns whether a difference may be of operations that waited for a read. A size is no such
+// difference, and neither are values that the first step creates, or a list of another length.
+static bool may_follow(const rk_explained *item) {
+    rk_cause cause = item->cause;
+    return (cause == RK_CAUSE_STRUCTURE || cause == RK_CAUSE_PARAMETERS ||
+            cause == RK_CAUSE_CONSTANT) &&
+           !item->is_startup && !item->takes_lists && item->nearest_of && item->advice &&
+           item->nearest_of->process == item->compile->process && rk_explained_is_torch(item);
+}
+
+static rk_err *advise_to_begin_with_growth(rk_explained *item) {
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_format(
+        &text,
+        "%s But graphs of this run grow, and this may follow from it: begin with that "
+        "finding.",
+        item->advice);
+    RK_TRY(rk_buf_status(&text));
+    char *advice = rk_strdup(rk_buf_text(&text));
+    if (!advice)
+        return rk_err_no_memory();
+    rk_free(item->advice);
+    item->advice = advice;
+    return NULL;
+}
+
 rk_err *rk_find_growing_graphs(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t p = 0; p < e->run->process_count; p++) {
@@ -267,6 +294,9 @@ rk_err *rk_find_growing_graphs(rk_explainer *e) {
         RK_TRY(report(e, &members));
         for (size_t i = 0; i < members.count; i++) // no branch became active
             rk_explained_be_first(&x->items[members.items[i] - x->items]);
+        for (size_t i = 0; i < x->count; i++)
+            if (x->items[i].compile->process == p && may_follow(&x->items[i]))
+                RK_TRY(advise_to_begin_with_growth(&x->items[i]));
     }
     return NULL;
 }

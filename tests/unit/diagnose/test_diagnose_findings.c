@@ -1131,6 +1131,7 @@ static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
     explain(*state);
     assert_true(find_pattern(RK_PATTERN_FRAGMENTS)->grows);
     expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "graphs of this run grow, and this may follow from it");
     assert_false(explanation.hidden_branch.known);
     expect_in(explanation.hidden_branch.evidence, "graphs of this run grow");
 }
