@@ -45,11 +45,13 @@ static const char positions_in_torch[] =
 
 // The gradient of torch.cat has a slice for each tensor.
 static const char parts_of_gradient[] =
-    "These slices are on no line of the source, as those of the gradient of torch.cat are: two "
-    "parts of one gradient are read, and each is compiled once and stored. backward() reads the "
-    "gradients of inputs that were made on the host: make them on the device "
-    "(x.to(device).requires_grad_()). If the slices are those of a loop over a tensor, move the "
-    "tensor to the host first (tensor.cpu()).";
+    "These slices are on no line of the source, as those of the gradients of torch.cat and "
+    "torch.stack are: two parts of one gradient are read, and each is compiled once and stored. "
+    "Either "
+    "an operation of backward() runs on the CPU (torch_xla.debug.metrics.metrics_report() has a "
+    "counter aten::… for it), or backward() reads the gradients of inputs that were made on the "
+    "host: make these on the device (x.to(device).requires_grad_()). If the slices are those of a "
+    "loop over a tensor, move the tensor to the host first (tensor.cpu()).";
 
 const char *rk_advice_on_position(const rk_explained *item) {
     if (rk_writes_elsewhere(item))
