@@ -229,7 +229,7 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
         RK_TRY(find_loop(e, last, head, &file, &line));
     rk_buf_add_format(
         &text.summary,
-        "%zu graphs are compiled that grow: each has the operations of an earlier one "
+        "at least %zu graphs are compiled that grow: each has the operations of an earlier one "
         "and some more (",
         members->count);
     if (adds_few)
