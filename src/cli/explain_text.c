@@ -350,14 +350,18 @@ static bool is_worth_its_cost(const finding *one) {
            (one->item->cause <= RK_CAUSE_PARAMETERS || one->item->cause == RK_CAUSE_DUPLICATE);
 }
 
-// Returns whether a finding about differences costs little, together with the compilations that it
-// stands for. If each of them costs less than 1 % of all, 3 % together are little as well.
-static bool is_negligible(const finding *one, uint64_t all_ns) {
+// Returns whether a finding about differences costs so little that it is only counted, together
+// with the compilations that it stands for. If each of them costs less than 1 % of all, 3 %
+// together are little as well. `is_first`: nothing is listed above it.
+static bool is_left_out(const finding *one, uint64_t all_ns, bool is_first) {
     enum { PARTS_OF_ALL = 100, TIMES = 3 };
     uint64_t least_ns = all_ns / PARTS_OF_ALL, sum_ns = total_ns(one);
-    return is_worth_its_cost(one) &&
-           (rk_explain_is_small(sum_ns, all_ns) ||
-            (one->cost_ns < least_ns && one->alike_max_ns < least_ns && sum_ns < TIMES * least_ns));
+    if (!is_worth_its_cost(one))
+        return false;
+    if (is_first)
+        return rk_explain_is_nothing(sum_ns, all_ns);
+    return rk_explain_is_small(sum_ns, all_ns) ||
+           (one->cost_ns < least_ns && one->alike_max_ns < least_ns && sum_ns < TIMES * least_ns);
 }
 
 static uint64_t all_ns(const rk_explanation *x) {
@@ -373,22 +377,19 @@ typedef struct printed {
 } printed;
 
 // Prints the costliest findings first. Without --all at most two screens, not too many of a kind
-// (but all that cost time in each step), and none that costs little. The first is left
-// out only if it costs nearly nothing.
+// (but all that cost time in each step), and none that costs little. The first is left out only if
+// it costs nearly nothing.
 static printed print_findings(const rk_explanation *x, const rk_explain_how *how, rk_page *page) {
     rk_autofree finding *list = rk_need(rk_calloc(x->count + x->pattern_count + 1, sizeof *list));
     size_t count = collect_findings(x, how->all, list), causes = 0, patterns = 0, negligible = 0;
     rk_autofree const finding **shown = rk_need(rk_calloc(count + 1, sizeof *shown));
     listed above = {.items = shown};
     uint64_t sum_ns = all_ns(x);
-    page->began = false; // the costliest finding is shown in any case
+    page->began = false; // the first finding is printed, however long it is
     for (size_t i = 0; i < count; i++) {
         if (list[i].like)
             continue;
-        if (!how->all &&
-            (above.count || page->hidden ? is_negligible(&list[i], sum_ns)
-                                         : is_worth_its_cost(&list[i]) &&
-                                               rk_explain_is_nothing(total_ns(&list[i]), sum_ns))) {
+        if (!how->all && is_left_out(&list[i], sum_ns, !above.count && !page->hidden)) {
             negligible += 1 + list[i].alike_count;
             continue;
         }
@@ -417,13 +418,12 @@ static void print_hidden(const printed *what, size_t hidden) {
     else if (negligible)
         rk_buf_add_format(&line, "%zu%s%s that cost less than 5 %% of the compile time each",
                           negligible, more, hidden || above ? "" : "s");
-    if (line.len)
-        rk_buf_add_format(&line, ": --all shows %s",
-                          hidden            ? "everything"
-                          : negligible == 1 ? "it"
-                                            : "them");
     if (!line.len)
         return;
+    rk_buf_add_format(&line, ": --all shows %s",
+                      hidden            ? "everything"
+                      : negligible == 1 ? "it"
+                                        : "them");
     (void)printf("\n");
     rk_term_line(rk_need_text(&line), 2);
 }

@@ -58,12 +58,11 @@ static rk_err *add_result(rk_differ *d, bool added, uint32_t number) {
     RK_AUTO(rk_buf) name = {0};
     RK_AUTO(rk_buf) type = {0};
     rk_span own = name_of(index, number);
-    if (own.len)
-        rk_buf_add_format(&name, "%s", own.data[0] == '[' ? "result" : "");
-    if (own.len)
-        rk_buf_add_span(&name, own);
-    else
+    if (!own.len)
         rk_buf_add_format(&name, "result %" PRIu32, number);
+    else if (own.data[0] == '[')
+        rk_buf_add_text(&name, "result");
+    rk_buf_add_span(&name, own);
     rk_program_index_write_type(index->model, index->model->values.items[value].type, &type);
     rk_span text = rk_buf_span(&type), none = {0};
     // Without a name, a literal does not tell which result it is.

@@ -20,8 +20,7 @@ bool rk_explain_is_array(const rk_explained *item) {
 static const char sizes_from_number[] =
     "A Python number determines sizes inside this program. If these sizes are intended, there is "
     "nothing to fix: each program is compiled once and stored. Otherwise round the number up to "
-    "one "
-    "upper bound, or to a few fixed sizes (buckets), and mask the rest.";
+    "one upper bound, or to a few fixed sizes (buckets), and mask the rest.";
 
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);

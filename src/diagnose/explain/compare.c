@@ -206,6 +206,10 @@ static bool is_shape_of_input(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
 }
 
+static bool is_no_shape_of_input(const rk_difference *d) {
+    return !is_shape_of_input(d);
+}
+
 // A position or a size of a slice on a line of the source.
 static bool is_slice_of_line(const rk_difference *d) {
     return rk_is_of_slice(d) && d->file;
@@ -268,7 +272,7 @@ static void find_slices(rk_explained *item) {
 static void forget_shapes_of_other_inputs(rk_explained *item) {
     enum { OWN_MIN = 2 };
     rk_differences *list = &item->differences;
-    size_t added = 0, removed = 0, kept = 0;
+    size_t added = 0, removed = 0;
     if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
         return;
     for (size_t i = 0; i < list->cause_count; i++) {
@@ -278,14 +282,7 @@ static void forget_shapes_of_other_inputs(rk_explained *item) {
     }
     if (added < OWN_MIN || removed < OWN_MIN)
         return;
-    for (size_t i = 0; i < list->cause_count; i++) {
-        list->items[i].follows =
-            list->items[i].kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(&list->items[i]);
-        if (!list->items[i].follows)
-            rk_differences_move(list, i, kept++);
-    }
-    rk_differences_number(list);
-    list->cause_count = kept;
+    lead_with(list, list->cause_count, is_no_shape_of_input);
 }
 
 rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded *loaded,

@@ -217,7 +217,8 @@ bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
         return true;
     if (torch && diff->returns_other_package_line)
         return true;
-    if (torch && diff->cause == RK_CAUSE_CONSTANT && are_replaced(diff)) // a number replaces none
+    // Another number may add or remove operations, but does not replace them.
+    if (torch && diff->cause == RK_CAUSE_CONSTANT && are_replaced(diff))
         return true;
     if (torch && (parameters || structure) && are_other_checks(a, b))
         return true;

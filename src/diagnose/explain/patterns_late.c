@@ -345,7 +345,7 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
     bool is_after = true; // as far as the steps are known
     for (size_t i = 0; i < count; i++)
         is_after &= group[i]->item->step != RK_NO_STEP && group[i]->item->step > 0;
-    // Other findings may count some, and control flow (jax.lax.cond) is none.
+    // Other findings may count some operations, and control flow (jax.lax.cond) does not count.
     rk_buf_add_format(&text->summary,
                       "at least %zu operations%s are compiled one by one, each as a program of its "
                       "own",

@@ -42,7 +42,7 @@ static bool is_variant(const rk_explained *item) {
     return item->nearest_of && (item->cause == RK_CAUSE_SHAPE || item->cause == RK_CAUSE_CONSTANT);
 }
 
-// Such as an operation of every step, which is a fragment of the steps.
+// Returns whether another finding counts the operation, such as an operation of every step.
 static bool is_of_other_finding(const startup *self, const rk_explained *item) {
     return rk_is_in_pattern(self->e->out, item, NULL);
 }

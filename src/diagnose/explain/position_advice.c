@@ -8,22 +8,18 @@ static bool is_position(const rk_difference *d) {
             strcmp(d->attribute, "start") == 0);          // HLO
 }
 
-bool rk_moves_slice(const rk_explained *item) {
-    bool moves = false;
-    for (size_t i = 0; i < item->differences.count; i++) {
-        const rk_difference *d = &item->differences.items[i];
-        if (d->kind == RK_DIFFERENCE_SHAPE)
-            return false;
-        moves |= is_position(d);
-    }
-    return moves;
-}
-
 static bool has_shape(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.count; i++)
         if (item->differences.items[i].kind == RK_DIFFERENCE_SHAPE)
             return true;
     return false;
+}
+
+bool rk_moves_slice(const rk_explained *item) {
+    bool moves = false;
+    for (size_t i = 0; i < item->differences.count; i++)
+        moves |= is_position(&item->differences.items[i]);
+    return moves && !has_shape(item);
 }
 
 bool rk_writes_elsewhere(const rk_explained *item) {
@@ -47,11 +43,11 @@ static const char positions_in_torch[] =
 static const char parts_of_gradient[] =
     "These slices are on no line of the source, as those of the gradients of torch.cat and "
     "torch.stack are: two parts of one gradient are read, and each is compiled once and stored. "
-    "Either "
-    "an operation of backward() runs on the CPU (torch_xla.debug.metrics.metrics_report() has a "
-    "counter aten::… for it), or backward() reads the gradients of inputs that were made on the "
-    "host: make these on the device (x.to(device).requires_grad_()). If the slices are those of a "
-    "loop over a tensor, move the tensor to the host first (tensor.cpu()).";
+    "Either an operation of backward() runs on the CPU "
+    "(torch_xla.debug.metrics.metrics_report() has a counter aten::… for it), or backward() reads "
+    "the gradients of inputs that were made on the host: make these on the device "
+    "(x.to(device).requires_grad_()). If the slices are those of a loop over a tensor, move the "
+    "tensor to the host first (tensor.cpu()).";
 
 const char *rk_advice_on_position(const rk_explained *item) {
     if (rk_writes_elsewhere(item))
@@ -82,9 +78,8 @@ void rk_advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
     rk_span package = rk_package_of_head(item);
     rk_buf_add_format(
         text,
-        "The package %.*s takes or writes a part of a tensor at a Python number "
-        "(tensor[a:b], tensor[i], or a loop over a tensor), so each position has a "
-        "program of its own. Each is compiled once and stored. Your source can only change what it "
-        "passes to the package.",
+        "The package %.*s takes or writes a part of a tensor at a Python number (tensor[a:b], "
+        "tensor[i], or a loop over a tensor), so each position has a program of its own. Each is "
+        "compiled once and stored. Your source can only change what it passes to the package.",
         (int)package.len, (const char *)package.data);
 }
