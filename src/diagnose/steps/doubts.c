@@ -60,14 +60,14 @@ static bool is_interrupted(const rk_step_ranges *list, uint32_t pattern) {
 // is executed again and again and carries little work, in no step or in one that is much longer
 // than the others.
 static bool is_other_loop(const rk_journal_steps *range, const rk_journal_steps *usual) {
-    enum { ROUNDS_MIN = 200, LONGER = 64, LIGHTER = 16 };
+    const double rounds_min = 200, longer = 64, lighter = 16;
     double executions = (double)range->executions / (double)(range->steps ? range->steps : 1);
     double usual_executions = (double)usual->executions / (double)usual->steps;
     double work = (double)range->work * (double)usual->executions;
     double usual_work = (double)usual->work * (double)range->executions;
-    return range->programs && executions >= (double)ROUNDS_MIN * (double)range->programs &&
-           (range->rhythm == 0 || executions > LONGER * usual_executions) &&
-           LIGHTER * work < usual_work;
+    return range->programs && executions >= rounds_min * (double)range->programs &&
+           (range->rhythm == 0 || executions > longer * usual_executions) &&
+           lighter * work < usual_work;
 }
 
 // Returns whether most executions from the first step on are those of such loops.
