@@ -399,7 +399,8 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
     bool is_operation =
         item->is_eager && item->cause == RK_CAUSE_CONSTANT && !(head && rk_is_sketchy(head));
-    bool is_constant = has_constant_input(item) && !item->is_startup && !item->accumulates;
+    bool is_constant = (has_constant_input(item) || rk_explain_has_special_number(item)) &&
+                       !item->is_startup && !item->accumulates;
     if (is_operation)
         advise_on_operation(item, &text);
     else if (item->is_own_call)

@@ -30,9 +30,6 @@ RK_HIDDEN void rk_advise_on_position_of_package(const rk_explained *item, rk_buf
 // before it.
 RK_HIDDEN size_t rk_axis_of_rows(const rk_explained *item);
 
-// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
-RK_HIDDEN bool rk_is_single_value(const char *type);
-
 // Returns whether the later program does all that the earlier one does, and more: a part of the
 // step that only some steps take; or the earlier one is a read in the middle of the step.
 RK_HIDDEN bool rk_does_more(const rk_explained *item);

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/advice_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // Returns whether the constant in place of an input is 1, -1 or -0. PyTorch/XLA writes these Python
 // numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device,
@@ -13,6 +15,41 @@ static bool is_special_number(const rk_difference *head) {
     double value = strtod(head->constant, &end);
     return end != head->constant && !*end &&
            (value == 1 || value == -1 || (value == 0 && signbit(value)));
+}
+
+bool rk_explain_has_special_number(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !head->constant ||
+        !is_special_number(head))
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if ((!rk_is_of_input(d) && !rk_is_of_result(d)) ||
+            !rk_is_single_value(d->after ? d->after : d->before))
+            return false;
+    }
+    return true;
+}
+
+bool rk_explain_takes_state_of_few(const rk_explained *item) {
+    enum { ZEROS_MIN = 2, EACH_MIN = 3 }; // a parameter and its two moving averages
+    const rk_sketch *sketch = &item->program->sketch;
+    size_t zeros = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) ||
+        !item->program->has_sketch)
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (rk_is_of_result(d) ||
+            (rk_was_zero(d) && rk_is_single_value(d->after))) // a loss, a step
+            continue;
+        if (!rk_was_zero(d) ||
+            rk_sketch_count_type(sketch->results, sketch->result_count, d->after) < EACH_MIN ||
+            rk_sketch_count_type(sketch->inputs, sketch->input_count, d->after) < EACH_MIN)
+            return false;
+        zeros++;
+    }
+    return zeros >= ZEROS_MIN && !rk_differences_take_what_was_zero(&item->differences);
 }
 
 #define SPECIAL_NUMBERS                                                                            \

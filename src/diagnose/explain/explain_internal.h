@@ -159,6 +159,11 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_explain_drop_causes(rk_explanation *x, const r
 // that its call creates, such as an optimizer's state.
 RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 
+// Returns whether a graph of PyTorch/XLA takes a few tensors that the earlier one has as zeros,
+// each with the type of a parameter: the state of an optimizer, which begins to update this
+// parameter.
+RK_HIDDEN bool rk_explain_takes_state_of_few(const rk_explained *item);
+
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);
@@ -171,6 +176,10 @@ RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 // Returns whether two graphs of PyTorch/XLA differ only in what they return, and in sizes: a tensor
 // still exists at the barrier in some steps. A branch, a sum or a log may hold it.
 RK_HIDDEN bool rk_explain_has_only_results(const rk_explained *item);
+
+// Returns whether two graphs of PyTorch/XLA take or return other single numbers, and the first one
+// is 1 or -1 in one of them: PyTorch/XLA writes these numbers into the program.
+RK_HIDDEN bool rk_explain_has_special_number(const rk_explained *item);
 
 // Returns whether the first step of a sum has a constant where later steps have an input.
 RK_HIDDEN bool rk_explain_begins_sum(const rk_explained *item);

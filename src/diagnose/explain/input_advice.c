@@ -2,21 +2,12 @@
 #include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/advice_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // Minimum values for a program that does all that another one does, and more: the share of the
 // other's operations that it has, and its number of operations divided by the other's.
 #define ALL_OPERATIONS_MIN  0.95
 #define MORE_OPERATIONS_MIN 1.1
-
-bool rk_is_single_value(const char *type) {
-    static const char prefix[] = "tensor<";
-    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
-        return false;
-    type += sizeof prefix - 1;
-    while (strncmp(type, "1x", 2) == 0)
-        type += 2;
-    return *type < '0' || *type > '9';
-}
 
 // Returns whether two programs have nearly all operations in common.
 static bool has_nearly_same_operations(const rk_explained *item) {
@@ -393,6 +384,10 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
         return "Only the first call has these values, and no later call does: two programs, "
                "compiled and stored once. This belongs to the start of the job, and there is "
                "nothing to fix.";
+    if (item->is_startup && rk_explain_takes_state_of_few(item))
+        return "An earlier step creates these values as zeros, and later steps take them, such as "
+               "the state of an optimizer for a parameter that it begins to update: two programs, "
+               "compiled and stored once. There is nothing to fix.";
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and later calls "
                "take them: two programs, compiled and stored once. This belongs to the start of "

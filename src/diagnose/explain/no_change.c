@@ -194,9 +194,9 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
            ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
-            is_state_of_optimizer(item)) &&
+            is_state_of_optimizer(item) || rk_explain_takes_state_of_few(item)) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
-            rk_explain_takes_what_was_zero(item));
+            rk_explain_takes_what_was_zero(item) || rk_explain_takes_state_of_few(item));
 }
 
 static bool is_after_first_step(const rk_explanation *x, const rk_run_compile *request) {

@@ -173,7 +173,8 @@ static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
             has_other_values(x, item) || item->follows_start || follows_first_step(x, item) ||
-            rk_explain_is_of_integers(item) || is_among_growing(x, item));
+            rk_explain_has_special_number(item) || rk_explain_is_of_integers(item) ||
+            is_among_growing(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -314,6 +315,12 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
             " take%s fewer values than an earlier graph: a branch computes them, they "
             "were computed before the steps, or a list of tensors is shorter",
             s);
+    else if (rk_explain_has_special_number(item))
+        rk_buf_add_format(text,
+                          " take%s or return%s single numbers that other graphs do not: a branch "
+                          "decides, a number is 0, 1 or -1 in some steps, or only some steps keep "
+                          "a number for a log",
+                          s, s);
     else if (has_other_values(x, item) || follows_first_step(x, item))
         rk_buf_add_format(text,
                           " take%s or return%s values that other graphs do not: a branch computes "

@@ -140,10 +140,12 @@ static bool is_list_of_integers(const char *type) {
 // Returns whether only lists of whole numbers have another length, as the numbers of the elements
 // that a mask selects: x[mask], x[indices].
 static bool may_select(const rk_explained *item) {
-    for (size_t i = 0; i < item->differences.cause_count; i++) {
+    for (size_t i = 0; i < item->differences.count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (d->kind != RK_DIFFERENCE_SHAPE || !is_list_of_integers(d->before) ||
-            !is_list_of_integers(d->after))
+        bool is_shape = d->kind == RK_DIFFERENCE_SHAPE;
+        if (d->follows && !(is_shape && rk_is_of_input(d)))
+            continue;
+        if (!is_shape || !is_list_of_integers(d->before) || !is_list_of_integers(d->after))
             return false;
     }
     return item->differences.cause_count > 0 && rk_explained_is_torch(item);

@@ -213,7 +213,7 @@ static bool adds_other_inputs(const rk_members *members, rk_buf *out) {
     const rk_difference *value = rk_value_difference(members->items[0]);
     for (size_t i = 0; i < members->count; i++) {
         const rk_differences *list = &members->items[i]->differences;
-        for (size_t k = 0; k < list->cause_count && count < NAMES_MAX; k++) {
+        for (size_t k = 0; k < list->count && count < NAMES_MAX; k++) {
             const rk_difference *d = &list->items[k];
             size_t at = 0;
             if (d->kind != RK_DIFFERENCE_SHAPE || !d->attribute || !rk_is_of_input(d) ||

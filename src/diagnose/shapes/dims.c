@@ -23,6 +23,16 @@ bool rk_same_rank(const char *before, const char *after) {
     return before_rank == after_rank;
 }
 
+bool rk_is_single_value(const char *type) {
+    static const char prefix[] = "tensor<";
+    if (!type || strncmp(type, prefix, sizeof prefix - 1) != 0)
+        return false;
+    type += sizeof prefix - 1;
+    while (strncmp(type, "1x", 2) == 0)
+        type += 2;
+    return *type < '0' || *type > '9';
+}
+
 bool rk_only_axis(const char *before, const char *after, size_t *out_axis) {
     rk_dims a, b;
     size_t found = 0;

@@ -14,6 +14,9 @@ RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
 // Returns whether two types have the same number of dimensions.
 RK_HIDDEN bool rk_same_rank(const char *before, const char *after);
 
+// True for the type of a tensor with one element: "tensor<s64>", "tensor<1xf32>".
+RK_HIDDEN bool rk_is_single_value(const char *type);
+
 // Finds the only axis along which two types differ. False if no axis differs, if several axes
 // differ, or if the ranks differ.
 RK_HIDDEN RK_NODISCARD bool rk_only_axis(const char *before, const char *after, size_t *out_axis);

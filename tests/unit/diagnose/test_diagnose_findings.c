@@ -267,6 +267,18 @@ static void lengths_of_an_unrolled_loop_are_a_family(void **state) {
     expect_in(pattern->summary, "3 sizes along axis 0");
 }
 
+// The letters of a word are numbers and vectors.
+static void a_family_names_all_inputs_that_change(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_words", i);
+    explain(*state);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "has other sizes, too");
+    expect_in(pattern->advice, "Several inputs have other sizes");
+    expect_not_in(pattern->advice, "list of whole numbers");
+}
+
 // The best three of seven letters: compared with the best one of seven, not with that of eight.
 static void another_change_is_not_taken_for_another_size(void **state) {
     for (unsigned i = 1; i <= 4; i++)
@@ -734,6 +746,25 @@ static void a_special_number_is_no_tensor(void **state) {
     expect_in(explanation.items[1].advice, "a number that is -1 in some steps only");
     expect_in(explanation.items[1].advice, "XLA_NO_SPECIAL_SCALARS=1");
     expect_not_in(explanation.items[1].advice, "torch.zeros");
+}
+
+// The rate is 1 in the last step, which keeps its loss as well.
+static void a_special_number_beside_a_result_is_no_branch(void **state) {
+    explain_two(*state, "torch_rate_kept");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[1].advice, "a number that is -1 in some steps only");
+    expect_in(explanation.items[1].advice, "The other differences remain");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "a number is 0, 1 or -1 in some steps");
+}
+
+// The first steps do not train the second layer. Its state is created in the third one.
+static void the_state_of_one_more_parameter_needs_no_change(void **state) {
+    explain_two(*state, "torch_begins_later");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_true(explanation.items[1].is_startup);
+    expect_in(explanation.items[1].advice, "An earlier step creates these values as zeros");
+    assert_true(explanation.hidden_branch.known && !explanation.hidden_branch.answer);
 }
 
 static void a_loss_that_some_steps_keep_is_a_result(void **state) {
@@ -2050,6 +2081,7 @@ int main(void) {
         TEST(the_first_steps_of_two_models_are_two),
         TEST(lengths_of_an_unrolled_loop_are_a_family),
         TEST(another_change_is_not_taken_for_another_size),
+        TEST(a_family_names_all_inputs_that_change),
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),
         TEST(a_smaller_batch_for_each_full_one_may_be_the_last),
@@ -2108,6 +2140,8 @@ int main(void) {
         TEST(zeros_of_an_epoch_are_a_constant),
         TEST(zeros_that_come_later_are_a_constant),
         TEST(a_special_number_is_no_tensor),
+        TEST(a_special_number_beside_a_result_is_no_branch),
+        TEST(the_state_of_one_more_parameter_needs_no_change),
         TEST(states_of_several_classes_are_of_several_functions),
         TEST(a_field_that_is_not_always_there_is_a_cause),
         TEST(two_lines_with_inputs_of_their_own_call_two_functions),
