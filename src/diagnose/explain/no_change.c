@@ -183,6 +183,24 @@ static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) 
     return !item || !item->nearest_of || item->cause == RK_CAUSE_FIRST || item->is_startup;
 }
 
+// Returns whether JAX's later program takes no value that the earlier one returns, although it has
+// inputs more: an option of the call is a Python value in one of them.
+static bool takes_no_result(const rk_explained *item) {
+    const rk_sketch *before = &item->nearest->sketch;
+    bool takes = false;
+    if (!item->nearest->has_sketch || !before->is_mlir)
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!rk_is_of_input(d) || d->kind != RK_DIFFERENCE_PARAMETER_ADDED)
+            continue;
+        takes = true;
+        if (rk_sketch_count_type(before->results, before->result_count, d->after))
+            return false;
+    }
+    return takes;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 // The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
@@ -190,7 +208,7 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_compile *before = item->nearest_of;
     uint64_t executions = before ? rk_explain_executions(run, before) : 0;
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
-           !are_two_updates(item) && !takes_number_first(item) &&
+           !are_two_updates(item) && !takes_number_first(item) && !takes_no_result(item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
            ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||

@@ -205,9 +205,8 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
-    // A branch may come with an input of another shape, and so may another part of a graph of
-    // PyTorch/XLA.
-    bool is_part = item->cause == RK_CAUSE_PARAMETERS && rk_explained_is_torch(item);
+    // A branch may come with an input of another shape, and so may other inputs.
+    bool is_part = item->cause == RK_CAUSE_PARAMETERS;
     bool shapes = what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || is_part);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];

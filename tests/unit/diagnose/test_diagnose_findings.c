@@ -177,6 +177,19 @@ static void the_same_values_in_another_container_are_a_cause(void **state) {
     assert_false(rk_explained_needs_no_change(&explanation.items[1]));
 }
 
+// The first call returns nothing that the second one takes.
+static void an_option_of_a_call_is_no_state(void **state) {
+    ask(*state, "flagged", 1);
+    ask(*state, "flagged", 2);
+    execute(*state, 1, 9);
+    executed[1].executions = 9;
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.items[1].is_startup);
+    expect_in(explanation.items[1].advice, "Two lines of the source call this function");
+    assert_true(explanation.input_shapes.known && explanation.input_shapes.answer);
+}
+
 static void a_learning_rate_of_zero_is_a_python_number(void **state) {
     explain_two(*state, "torch_last_rate");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -2066,6 +2079,7 @@ int main(void) {
         TEST(sizes_that_vary_together_are_one_finding),
         TEST(operations_with_the_same_sizes_are_one_finding),
         TEST(the_same_values_in_another_container_are_a_cause),
+        TEST(an_option_of_a_call_is_no_state),
         TEST(a_learning_rate_of_zero_is_a_python_number),
         TEST(other_keys_are_no_other_container),
         TEST(a_result_more_is_no_other_container),
