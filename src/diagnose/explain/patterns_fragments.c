@@ -10,7 +10,8 @@ enum {
     ROUNDS_MIN = 3, // minimum rounds of a recurring program
     EAGER_MIN = 5,  // framework operations in each step
     EAGER_LINES_MIN = 2,
-    EAGER_ON_LINE_MIN = 6, // if they are all on one line
+    EAGER_ON_LINE_MIN = 6,      // if they are all on one line
+    EAGER_WITH_RANDOM_MIN = 10, // in each step, if they are all on a line that draws random values
 };
 
 void rk_pieces_cleanup(rk_pieces *list) {
@@ -48,7 +49,8 @@ static rk_err *collect(const rk_explainer *e, size_t process, rk_pieces *out_pie
             at++;
         out_pieces->items[at] =
             (rk_piece){known, compilation_of(e, process, executed->key), executed->executions,
-                       executed->rounds ? executed->rounds : executed->executions};
+                       executed->rounds ? executed->rounds : executed->executions, 0};
+        out_pieces->items[at].version_rounds = out_pieces->items[at].rounds;
         out_pieces->count += at == out_pieces->count;
     }
     for (size_t i = 0; i < out_pieces->count; i++) {
@@ -90,6 +92,8 @@ static void add_version(const rk_explainer *e, size_t process, rk_pieces *list, 
     rk_piece_version added = {to->known, one->item};
     to->executions += one->executions;
     to->rounds += one->rounds;
+    if (one->version_rounds > to->version_rounds)
+        to->version_rounds = one->version_rounds;
     if (rk_first_request(e, process, one->known) < rk_first_request(e, process, to->known)) {
         for (size_t i = 0; i < list->version_count; i++)
             if (list->versions[i].of == to->known)
@@ -245,22 +249,35 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
     return NULL;
 }
 
+// Keeps the operations with so many rounds, if these are enough for a finding. `in_one_version`:
+// rounds of one version of an operation, or of all versions. Returns how many have as many.
+static size_t keep_with_rounds(rk_pieces *list, double rounds_min, bool in_one_version) {
+    size_t kept = 0, count = 0;
+    for (int pass = 0; pass < 2 && (!pass || kept >= EAGER_MIN); pass++)
+        for (size_t i = 0; i < list->count; i++) {
+            const rk_piece *one = &list->items[i];
+            bool is_kept =
+                (double)(in_one_version ? one->version_rounds : one->rounds) >= rounds_min;
+            kept += is_kept && !pass;
+            if (is_kept && pass)
+                list->items[count++] = *one;
+        }
+    list->count = kept >= EAGER_MIN ? count : list->count;
+    return kept;
+}
+
 // Keeps the operations that run in nearly each step, if these are enough for a finding: a line for
 // a log runs in some steps only. If they are not enough, the lines are not known: several loops may
-// each have operations of their own.
+// each have operations of their own. If jitted functions are called outside of the steps, too, as
+// in the loop of a solver for a plot, the operations there may have nearly as many rounds as there
+// are steps.
 static void keep_in_each_step(rk_pieces *list, uint64_t steps) {
-    const double share_min = 0.8;
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        kept += (double)list->items[i].rounds >= share_min * (double)steps;
-    list->is_scattered = kept < EAGER_MIN && !list->is_all;
+    const double share_min = 0.8, sure_min = 0.97, others_min = 0.2;
+    bool has_others = steps && (double)(list->whole % steps) >= others_min * (double)steps;
+    size_t kept = has_others ? keep_with_rounds(list, sure_min * (double)steps, true) : 0;
     if (kept < EAGER_MIN)
-        return;
-    kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if ((double)list->items[i].rounds >= share_min * (double)steps)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
+        kept = keep_with_rounds(list, share_min * (double)steps, false);
+    list->is_scattered = kept < EAGER_MIN && !list->is_all;
 }
 
 // Returns whether a step executes some operations more than once. A program has the line of its
@@ -298,7 +315,8 @@ static bool is_in_pieces(const rk_pieces *list) {
     if (list->repetitions < ROUNDS_MIN || list->count < EAGER_MIN)
         return false;
     return count_lines(list) >= EAGER_LINES_MIN ||
-           (list->count >= EAGER_ON_LINE_MIN && !are_random(list));
+           (list->count >= EAGER_ON_LINE_MIN &&
+            (!are_random(list) || list->usual >= EAGER_WITH_RANDOM_MIN));
 }
 
 // The compilations of the pieces, with those of their other versions.
@@ -333,7 +351,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
         list.repetitions = own->count;
     // Hardly any program begins a round.
     for (size_t i = 0; list.is_all && i < list.count; i++)
-        list.items[i].rounds = list.items[i].executions;
+        list.items[i].rounds = list.items[i].version_rounds = list.items[i].executions;
     RK_TRY(merge_versions(e, process, &list, own->count));
     RK_TRY(remove_outside_steps(e, process, steps, &list));
     keep_recurring(&list);

@@ -11,6 +11,7 @@ typedef struct rk_piece {
     const rk_explained *item; // its compilation in this process; NULL: it was loaded
     uint64_t executions;      // with those of the other versions
     uint64_t rounds; // in which it was executed (rk_run_executed); its executions if not known
+    uint64_t version_rounds; // of the version with the most rounds
 } rk_piece;
 
 // Another version of a piece: the same operation on the same line, for values of another size.
