@@ -355,10 +355,7 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
             rk_buf_add_format(&text->summary, ", in the call of %s", called->function);
         else
             rk_buf_add_text(&text->summary, ", on one line");
-        rk_buf_add_text(&text->advice,
-                        "The library runs these operations by itself, in the call that also runs "
-                        "the steps: the source cannot put them into one program. Later starts load "
-                        "them.");
+        rk_buf_add_text(&text->advice, RK_LIBRARY_RUNS_STEPS);
     } else if (called) {
         describe_call(group, count, called, text);
     } else {
