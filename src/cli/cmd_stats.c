@@ -147,8 +147,8 @@ static void add_steps(rk_table *table, const rk_steps *steps, uint64_t execution
     rk_steps_print_curve(process, &note);
     add_count(table, "steps", process->count, RK_STYLE_NONE, rk_need_text(&note));
     rk_buf_clear(&note);
-    rk_steps_print_average(process, &note);
-    add(table, "  average", "", RK_STYLE_NONE, rk_need_text(&note));
+    rk_steps_print_usual(process, &note);
+    add(table, "  usual step", "", RK_STYLE_NONE, rk_need_text(&note));
     uint64_t late_ns, late = rk_steps_late(steps, &late_ns);
     if (late > 0)
         add_count(table, "  compiled late", late, RK_STYLE_BAD, rk_text_seconds(late_ns).text);

@@ -14,38 +14,39 @@ uint64_t rk_steps_late(const rk_steps *steps, uint64_t *out_ns) {
     return late;
 }
 
-// "1 transfer" or "1.3 transfers": with a decimal unless it rounds to 0.
-static void print_mean(uint64_t sum, uint64_t count, const char *noun, rk_buf *out) {
-    double mean = (double)sum / (double)count;
-    uint64_t tenths = (uint64_t)(mean * 10 + 0.5);
+// "1 transfer", or "1.5 transfers" for a step of a loop whose steps are known as a whole only.
+static void print_rate(double rate, const char *noun, rk_buf *out) {
+    uint64_t tenths = (uint64_t)(rate * 10 + 0.5);
     if (tenths % 10 == 0)
         rk_buf_add_text(out, rk_text_count(tenths / 10).text);
     else
-        rk_buf_add_format(out, "%.1f", mean);
+        rk_buf_add_format(out, "%.1f", rate);
     rk_buf_add_format(out, " %s%s", noun, tenths == 10 ? "" : "s");
 }
 
-// "3.6 transfers to the device (74.5 kB)"; nothing if there are nearly none.
-static void print_transfers(uint64_t transfers, uint64_t bytes, uint64_t steps, const char *where,
-                            rk_buf *out) {
-    enum { PARTS = 20 }; // a smaller mean rounds to 0.0
-    if (transfers == 0 || transfers < steps / PARTS)
+// "4 transfers to the device (74.5 kB)"; nothing without transfers.
+static void print_transfers(double transfers, double bytes, const char *where, rk_buf *out) {
+    const double least = 0.05; // fewer round to 0.0
+    if (transfers < least)
         return;
     rk_buf_add_text(out, ", ");
-    print_mean(transfers, steps, "transfer", out);
+    print_rate(transfers, "transfer", out);
     rk_buf_add_format(out, " %s", where);
-    if (bytes >= steps)
-        rk_buf_add_format(out, " (%s)", rk_text_bytes(bytes / steps).text);
+    if (bytes >= 1)
+        rk_buf_add_format(out, " (%s)", rk_text_bytes((uint64_t)bytes).text);
 }
 
-void rk_steps_print_average(const rk_process_steps *process, rk_buf *out) {
-    const rk_journal_steps *sums = &process->sums;
-    uint64_t steps = process->count;
-    print_mean(sums->executions, steps, "execution", out);
-    print_transfers(sums->transfers.host_to_device, sums->transfers.host_to_device_bytes, steps,
-                    "to the device", out);
-    print_transfers(sums->transfers.device_to_host, sums->transfers.device_to_host_bytes, steps,
-                    "from the device", out);
+void rk_steps_print_usual(const rk_process_steps *process, rk_buf *out) {
+    rk_usual_step step;
+    rk_err *err = rk_steps_find_usual_step(process, &step);
+    if (err) {
+        out->failed = true;
+        rk_err_free(err);
+        return;
+    }
+    print_rate(step.executions, "execution", out);
+    print_transfers(step.host_to_device, step.host_to_device_bytes, "to the device", out);
+    print_transfers(step.device_to_host, step.device_to_host_bytes, "from the device", out);
 }
 
 static uint64_t programs_of(const rk_process_steps *process) {

@@ -7,8 +7,8 @@
 // {"count", "flat_after", …}; null if no steps were found. Format: docs/cli.md.
 json_t *rk_steps_json(const rk_steps *steps);
 
-// Appends the average of a step: "3 executions, 1 to the device (1.2 MB)".
-void rk_steps_print_average(const rk_process_steps *process, rk_buf *out);
+// Appends what a usual step does: "3 executions, 1 transfer to the device (1.2 MB)".
+void rk_steps_print_usual(const rk_process_steps *process, rk_buf *out);
 
 // Appends the step after which the number of distinct programs stopped growing, or the steps in
 // which it grew, or that it never stopped growing.

@@ -236,9 +236,9 @@ static bool may_remove_start(const rk_explainer *e, size_t process, const rk_pie
 static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
                                     rk_pieces *list) {
     const rk_process_steps *own = &steps->processes[process];
-    double programs;
-    RK_TRY(rk_steps_usual_programs(own, &programs));
-    size_t usual = own->count ? usual_operations(list, own, programs) : 0;
+    rk_usual_step step;
+    RK_TRY(rk_steps_find_usual_step(own, &step));
+    size_t usual = own->count ? usual_operations(list, own, step.programs) : 0;
     list->usual = usual;
     if (usual + 1 < EAGER_MIN || eager_per_step(list, own) < EAGER_MIN)
         list->count = 0;
@@ -361,9 +361,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
         return NULL;
     RK_TRY(take_members(&list, &members));
     const rk_sketch_line *line;
-    double reads;
-    RK_TRY(rk_steps_usual_reads(own, &reads));
-    RK_TRY(rk_pieces_describe(e, process, &list, reads, &text, &line));
+    rk_usual_step step;
+    RK_TRY(rk_steps_find_usual_step(own, &step));
+    RK_TRY(rk_pieces_describe(e, process, &list, step.device_to_host, &text, &line));
     // Not all programs of a step are known. Those that are loaded cost nothing.
     if (list.count < list.usual && !list.is_all && cost_ns(&members) > 0)
         rk_buf_add_format(&text.summary, "; the seconds are those of %zu of them", list.count);

@@ -203,8 +203,11 @@ static rk_err *sum_up(rk_graphs *list, const rk_process_steps *steps) {
     list->executions = (double)executions / (double)list->steps;
     if (list->is_guess)
         return NULL;
-    RK_TRY(rk_steps_usual_executions(steps, &list->executions));
-    return rk_steps_usual_reads(steps, &list->reads);
+    rk_usual_step step;
+    RK_TRY(rk_steps_find_usual_step(steps, &step));
+    list->executions = step.executions;
+    list->reads = step.device_to_host;
+    return NULL;
 }
 
 // Returns whether a graph that is not a read follows graph `at` in the first step, with at most

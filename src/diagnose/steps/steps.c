@@ -203,7 +203,7 @@ static rk_err *make_spans(rk_step_ranges *list, rk_process_steps *process) {
                            .first_step = process->count + 1,
                            .steps = range->steps,
                            .programs = range->programs,
-                           .device_to_host = range->transfers.device_to_host};
+                           .transfers = range->transfers};
         process->count += range->steps;
         process->is_marked = range->marked;
         add_sums(&process->sums, range);

@@ -32,7 +32,7 @@ typedef struct rk_step_span {
     uint64_t first_execution, executions;
     uint64_t first_step, steps; // from 1
     uint64_t programs;          // distinct ones; the most in one step
-    uint64_t device_to_host;    // transfers
+    rk_journal_counts transfers;
 } rk_step_span;
 
 typedef struct rk_process_steps {
@@ -71,13 +71,16 @@ bool rk_steps_is_after_last(const rk_steps *steps, const rk_run_compile *compile
 // True if `compile` called the compiler after the curve became flat.
 bool rk_steps_is_late(const rk_steps *steps, const rk_run_compile *compile);
 
-// The executions, the distinct programs, and the transfers to the host, of a usual step: the median
-// over all steps. After some steps, a validation executes much more, and a checkpoint reads all
-// parameters. 0 without steps. RK_RESOURCE_EXHAUSTED is the only error.
-RK_NODISCARD rk_err *rk_steps_usual_executions(const rk_process_steps *steps,
-                                               double *out_executions);
-RK_NODISCARD rk_err *rk_steps_usual_programs(const rk_process_steps *steps, double *out_programs);
-RK_NODISCARD rk_err *rk_steps_usual_reads(const rk_process_steps *steps, double *out_reads);
+// What a usual step does: each member is a median over all steps. After some steps, a validation
+// executes much more, and a checkpoint reads all parameters. All 0 without steps.
+// RK_RESOURCE_EXHAUSTED is the only error.
+typedef struct rk_usual_step {
+    double executions, programs; // distinct ones
+    double host_to_device, host_to_device_bytes;
+    double device_to_host, device_to_host_bytes;
+} rk_usual_step;
+RK_NODISCARD rk_err *rk_steps_find_usual_step(const rk_process_steps *steps,
+                                              rk_usual_step *out_step);
 
 // The process with the most steps; NULL if no process has steps. Borrowed.
 const rk_process_steps *rk_steps_longest(const rk_steps *steps);

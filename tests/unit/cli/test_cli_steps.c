@@ -53,22 +53,25 @@ static void a_compilation_alone_is_no_new_program(void **state) {
                  "no new programs in the steps (4 programs); the last compilation was in step 115");
 }
 
-static void a_transfer_in_few_steps_has_no_size(void **state) {
+// A log reads a number in each tenth step. One step in fifty has a validation.
+static void a_usual_step_is_the_median(void **state) {
     (void)state;
-    rk_process_steps process = {.count = 100, .sums = {.executions = 100}};
-    rk_journal_counts *transfers = &process.sums.transfers;
+    rk_step_span spans[] = {
+        {.steps = 88, .executions = 88, .transfers = {.host_to_device = 440}},
+        {.steps = 10,
+         .executions = 10,
+         .transfers = {.host_to_device = 50, .device_to_host = 10, .device_to_host_bytes = 40}},
+        {.steps = 2, .executions = 60, .transfers = {.host_to_device = 900}},
+    };
+    rk_process_steps process = {.count = 100, .spans = spans, .span_count = RK_ARRAY_LEN(spans)};
     RK_AUTO(rk_buf) out = {0};
-    transfers->host_to_device = 10;
-    transfers->host_to_device_bytes = 40;
-    transfers->device_to_host = 4;
-    transfers->device_to_host_bytes = 4000;
-    rk_steps_print_average(&process, &out);
-    assert_string_equal(rk_buf_text(&out), "1 execution, 0.1 transfers to the device");
-    rk_buf_clear(&out);
-    process.sums.executions = 102; // one step had two more
-    transfers->host_to_device = 498;
-    rk_steps_print_average(&process, &out);
+    rk_steps_print_usual(&process, &out);
     assert_string_equal(rk_buf_text(&out), "1 execution, 5 transfers to the device");
+    rk_buf_clear(&out);
+    spans[0].executions = 132; // the steps of a range are not told apart
+    spans[0].transfers.host_to_device_bytes = 880;
+    rk_steps_print_usual(&process, &out);
+    assert_string_equal(rk_buf_text(&out), "1.5 executions, 5 transfers to the device (10 B)");
 }
 
 int main(void) {
@@ -76,7 +79,7 @@ int main(void) {
         cmocka_unit_test(a_curve_that_grows_again_names_the_steps),
         cmocka_unit_test(what_comes_after_the_last_step_is_no_step),
         cmocka_unit_test(a_compilation_alone_is_no_new_program),
-        cmocka_unit_test(a_transfer_in_few_steps_has_no_size),
+        cmocka_unit_test(a_usual_step_is_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
