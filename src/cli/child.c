@@ -26,6 +26,10 @@ static const int stream_signals[] = {SIGPIPE, SIGXFSZ};
 static struct sigaction stream_actions[RK_ARRAY_LEN(stream_signals)];
 static bool outlives_streams;
 
+// Signals that ask a process to end.
+static const int end_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+static bool outlives_ends;
+
 void rk_child_outlive_streams(void) {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < RK_ARRAY_LEN(stream_signals); i++)
@@ -61,6 +65,28 @@ static void watch_signals(signals *s) {
 static void restore_signals(const signals *s) {
     (void)sigaction(SIGCHLD, &s->child_action, NULL);
     (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
+}
+
+// Restores the signals when the command has ended.
+static void restore_after(const signals *s) {
+    signals now = *s;
+    for (size_t i = 0; outlives_ends && i < RK_ARRAY_LEN(end_signals); i++)
+        (void)sigaddset(&now.mask, end_signals[i]);
+    restore_signals(&now);
+}
+
+void rk_child_outlive_ends(void) {
+    outlives_ends = true;
+}
+
+bool rk_child_is_asked_to_end(void) {
+    sigset_t pending;
+    bool asked = false;
+    if (sigpending(&pending) != 0)
+        return false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(end_signals); i++)
+        asked |= sigismember(&pending, end_signals[i]) == 1;
+    return asked;
 }
 
 // Makes the kernel kill the command when this process dies, even by SIGKILL. Otherwise the command
@@ -221,7 +247,7 @@ rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end) {
         out_end->status = wait_for(child, &s.watched);
         drain(&s.watched);
     }
-    restore_signals(&s);
+    restore_after(&s);
     return err;
 }
 

@@ -28,7 +28,7 @@ typedef struct rk_child_end {
 // the command started.
 //
 // Fails if no pipe or process can be made. On return, the signal mask and the dispositions are as
-// before.
+// before, unless rk_child_outlive_ends was called.
 RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end *out_end);
 
 // Ignores SIGPIPE and SIGXFSZ in this process. Then a write to a closed standard error, or to a
@@ -36,6 +36,12 @@ RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end 
 // is still passed on. Commands start with the original dispositions. Call once, before other
 // threads exist.
 void rk_child_outlive_streams(void);
+
+// After this call, SIGHUP, SIGINT, SIGQUIT and SIGTERM stay blocked when rk_child_run returns: what
+// this process does after the command does not replace the command's exit status by a signal. Long
+// work asks rk_child_is_asked_to_end, which is true once such a signal has come, and stops.
+void rk_child_outlive_ends(void);
+bool rk_child_is_asked_to_end(void);
 
 // The exit status that a shell would report: the command's own, or 128 + N if signal N killed it.
 int rk_child_exit_status(const rk_child_end *end);

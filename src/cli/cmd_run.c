@@ -245,6 +245,7 @@ static bool cpu_plugin;
 static rk_err *run(rk_verb_call *call) {
     RK_AUTO_SETTINGS settings = NULL;
     rk_child_outlive_streams();
+    rk_child_outlive_ends();
     RK_TRY(load_settings(&settings));
     warn_of_misspelt();
     warn_of_remote(settings);

@@ -211,6 +211,7 @@ static rk_torch_end end_of(const rk_child_end *end) {
 }
 
 static void keep(rk_run_torch_work *w, const rk_child_end *end) {
+    w->session.must_stop = rk_child_is_asked_to_end;
     rk_err *err = rk_torch_session_end(&w->session, w->keeps, end_of(end));
     if (w->store)
         rk_store_flush_usage(w->store);

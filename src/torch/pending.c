@@ -216,6 +216,8 @@ static rk_err *keep_module(rk_torch_session *s, int fd, rk_torch_module module,
         const rk_torch_file *file = &files->items[i];
         if (file->module != module || is_known(s, file, NULL) || file->modified_ns > youngest_ns)
             continue;
+        if (s->must_stop && s->must_stop())
+            return rk_error(RK_CANCELLED, "a signal asked rekindle to end");
         if (file->bytes > CONTENTS_MAX_BYTES) {
             s->counts.not_kept++;
             continue;

@@ -36,6 +36,7 @@ typedef struct rk_torch_session {
     rk_torch_source *sources; // owned; the packs
     size_t source_count;
     rk_torch_counts counts;
+    bool (*must_stop)(void); // set by the caller; NULL: never
 } rk_torch_session;
 void rk_torch_session_cleanup(rk_torch_session *session);
 
@@ -66,7 +67,8 @@ typedef enum rk_torch_end {
 } rk_torch_end;
 
 // After the job. Counts what it made, and stores new files if `keeps`. Removes nothing. Only if
-// the session has a directory.
+// the session has a directory. `session->must_stop` is asked before each file is read: once it
+// returns true, the rest is left for the next start (RK_CANCELLED).
 RK_NODISCARD rk_err *rk_torch_session_end(rk_torch_session *session, bool keeps, rk_torch_end how);
 
 // Reads the packs that are listed and not known yet, and adds their files to the known ones. Counts

@@ -136,6 +136,30 @@ class Run(Case):
         self.counts(made=1, new=0)
         self.assertIn("1 new and not stored", self.text())
 
+    def test_a_signal_while_files_are_stored_does_not_replace_the_exit_status(self):
+        """A process that the job leaves behind signals rekindle as soon as the job is gone."""
+        late = (
+            "import os, signal, sys, time\n"
+            "rekindle, job = os.getppid(), os.getpid()\n"
+            "folder = os.environ['TORCHINDUCTOR_CACHE_DIR'] + '/q5'\n"
+            "os.makedirs(folder, exist_ok=True)\n"
+            "for i in range(20000):\n"
+            "    with open(f'{folder}/{i}.py', 'w') as file:\n"
+            "        file.write(str(i))\n"
+            "if os.fork() == 0:\n"
+            "    while os.getppid() == job:\n"
+            "        pass\n"
+            "    os.kill(rekindle, signal.SIGTERM)\n"
+            "    os._exit(0)\n"
+            "print('{}', flush=True)\n"
+            "os._exit(3)\n"
+        )
+        script = self.script("late.py", late)
+        printed = self.start(PYTHON, script, status=3)[1]
+        self.assertIn("a signal asked rekindle to end", printed)
+        self.assertIn("not everything that this job compiled is kept", printed)
+        self.assertLess(self.stats()["torch_compile"]["new"], 20000)
+
     def test_a_shell_reports_a_signal_by_its_status(self):
         self.train("q5/young.py", status=137)
         self.counts(made=1, new=0)
