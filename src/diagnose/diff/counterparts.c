@@ -153,20 +153,34 @@ static rk_difference_kind kind_of(const rk_difference *d) {
     return d->kind >= RK_DIFFERENCE_OPTION ? RK_DIFFERENCE_OPTION : d->kind;
 }
 
+// Returns whether a slice on another line of the list before `at` has the same change: the start
+// and the end of a slice move together, as do the slices of a batch and its targets.
+static bool is_counted_slice(const rk_differences *list, size_t at) {
+    const rk_difference *d = &list->items[at];
+    bool any = false;
+    for (size_t i = 0; i < at; i++) {
+        const rk_difference *other = &list->items[i];
+        if (other->follows || !rk_is_of_slice(other))
+            continue;
+        any = true;
+        if (rk_is_on_same_line(other, d) ||
+            (rk_same_text(other->before, d->before) && rk_same_text(other->after, d->after)))
+            return true;
+    }
+    return any && !d->file;
+}
+
 size_t rk_count_changes(const rk_differences *list,
                         bool (*is_known)(const void *context, const rk_difference *difference),
                         const void *context) {
-    bool seen[RK_DIFFERENCE_KIND_COUNT] = {false}, moves = false;
+    bool seen[RK_DIFFERENCE_KIND_COUNT] = {false};
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
         if (d->follows || (is_known && is_known(context, d)))
             continue;
-        // The start and the end of a slice move together, as do the slices of a batch and its
-        // targets.
         if (rk_is_of_slice(d)) {
-            count += !moves;
-            moves = true;
+            count += !is_counted_slice(list, i);
             continue;
         }
         rk_difference_kind kind = kind_of(d);

@@ -163,10 +163,12 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                      : "The source, a setting that it reads, or a value that decides a branch or a "
                        "loop in Python, is another one than in that run. The new program is "
                        "compiled once and stored.";
-    if (torch && rk_explain_moves_slice_first(item))
+    bool repeats = rk_repeats_lines(item);
+    if (torch && rk_explain_moves_slice_first(item) && !repeats)
         return rk_advice_on_position(item);
     const rk_difference *head = rk_explained_head(item);
-    if (torch && head && rk_is_of_slice(head)) // another size, and operations that follow from it
+    if (torch && head && rk_is_of_slice(head) &&
+        !repeats) // another size, and operations that follow from it
         return sizes_from_number;
     if (rk_explain_is_of_seed(item) && item->step == 0)
         return "The graphs only differ in the computation of one integer, the state of the random "

@@ -10,6 +10,10 @@ RK_HIDDEN const char *rk_advice_on_inputs(const rk_explained *item);
 // Returns whether only the position of a slice moves. A new size of the slice is a changed shape.
 RK_HIDDEN bool rk_moves_slice(const rk_explained *item);
 
+// Returns whether two graphs of PyTorch/XLA have operations of the same kinds, on the same lines,
+// but one has many more: a loop in Python has another number of rounds.
+RK_HIDDEN bool rk_repeats_lines(const rk_explained *item);
+
 // Returns whether values are written at another position of a tensor: PyTorch/XLA pads them to the
 // size of the tensor.
 RK_HIDDEN bool rk_writes_elsewhere(const rk_explained *item);

@@ -1,6 +1,7 @@
 // Advice on a number that is a position in a tensor, for PyTorch/XLA.
 #include "diagnose/diff/sketch_diff.h"
 #include "diagnose/explain/advice_internal.h"
+#include "diagnose/explain/operations_internal.h"
 
 static bool is_position(const rk_difference *d) {
     return rk_is_of_slice(d) && d->attribute &&
@@ -67,9 +68,21 @@ rk_span rk_package_of_head(const rk_explained *item) {
     return rk_file_owner_of(file) == RK_FILE_PACKAGE ? rk_source_package(file) : (rk_span){0};
 }
 
+bool rk_repeats_lines(const rk_explained *item) {
+    const double apart_min = 0.1;
+    if (!rk_explained_is_torch(item) || !item->nearest_of || !item->program->has_sketch ||
+        !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
+    uint32_t less = a->op_count < b->op_count ? a->op_count : b->op_count;
+    return a->line_count && rk_have_same_kinds_and_lines(a, b) &&
+           (double)(a->op_count + b->op_count - 2 * less) >= apart_min * less;
+}
+
 bool rk_is_position_of_package(const rk_explained *item) {
     return rk_explained_is_torch(item) &&
-           (item->cause == RK_CAUSE_CONSTANT || item->cause == RK_CAUSE_STRUCTURE) &&
+           (item->cause == RK_CAUSE_CONSTANT ||
+            (item->cause == RK_CAUSE_STRUCTURE && !rk_repeats_lines(item))) &&
            (rk_explain_moves_slice_first(item) || rk_writes_elsewhere(item)) &&
            rk_package_of_head(item).len;
 }

@@ -292,6 +292,15 @@ static void a_family_names_all_inputs_that_change(void **state) {
     expect_not_in(pattern->advice, "list of whole numbers");
 }
 
+// The third block has another batch than the first one. The second one has another part as well.
+static void two_moved_slices_are_two_changes(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "torch_kernel", i);
+    explain(*state);
+    assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[0].compile);
+    expect_cause(2, RK_CAUSE_CONSTANT);
+}
+
 // The best three of seven letters: compared with the best one of seven, not with that of eight.
 static void another_change_is_not_taken_for_another_size(void **state) {
     for (unsigned i = 1; i <= 4; i++)
@@ -2096,6 +2105,7 @@ int main(void) {
         TEST(lengths_of_an_unrolled_loop_are_a_family),
         TEST(another_change_is_not_taken_for_another_size),
         TEST(a_family_names_all_inputs_that_change),
+        TEST(two_moved_slices_are_two_changes),
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),
         TEST(a_smaller_batch_for_each_full_one_may_be_the_last),
