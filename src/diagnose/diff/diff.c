@@ -320,6 +320,8 @@ rk_err *rk_diff_programs(const rk_program_index *before, const rk_program_index 
     RK_TRY(rk_differ_results(&d, false));
     RK_TRY(rk_differ_ops(&d));
     RK_TRY(rk_differ_results(&d, true));
+    if (!out_diff->list.count)
+        RK_TRY(rk_differ_arguments(&d));
     be_cause(&out_diff->list);
     out_diff->cause = cause_of(&d);
     out_diff->accumulates = is_accumulation(&d);

@@ -27,6 +27,10 @@ RK_HIDDEN bool rk_differ_is_literal_result(const rk_program_index *index, uint32
 // Compares two matched items.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j);
 
+// Adds the operands of matched operations that are other arguments of their function or loop. Only
+// for programs without other differences: an argument more shifts those after it.
+RK_HIDDEN RK_NODISCARD rk_err *rk_differ_arguments(rk_differ *d);
+
 // Appends a node as text, shortened; "none" for RK_NO_ID.
 RK_HIDDEN void rk_differ_write_node(const rk_program_index *index, uint32_t node, rk_buf *out);
 

@@ -1,6 +1,8 @@
 // Compares two matched operations: attributes, operands and types.
 #include "diagnose/diff/diff_internal.h"
 
+#include "base/alloc.h"
+
 // Attributes.
 
 // Names, numbering and layouts are no differences. Signatures and attributes of parameters are
@@ -324,9 +326,11 @@ static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t nu
     write_source(d->b, after, &is);
     // The inputs of PyTorch/XLA have no names, and other numbers in each graph.
     if (rk_span_equal(rk_buf_span(&was), rk_buf_span(&is))) {
-        bool is_input = d->b->parameter[after] != RK_NO_ID;
         rk_buf_clear(&is);
-        rk_buf_add_format(&is, "another %s", is_input ? "input" : rk_buf_text(&was));
+        rk_buf_add_format(&is, "another %s",
+                          d->b->parameter[after] != RK_NO_ID  ? "input"
+                          : d->b->producer[after] == RK_NO_ID ? "argument"
+                                                              : rk_buf_text(&was));
     }
     return rk_differ_add(d, RK_DIFFERENCE_ATTRIBUTE, &subject, rk_buf_span(&name),
                          rk_buf_span(&was), rk_buf_span(&is));
@@ -437,5 +441,41 @@ rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j) {
             RK_TRY(add_type(d, &p.subject, kind, types_differ, was, is));
     }
     d->out->matched++;
+    return NULL;
+}
+
+// Numbers the arguments of each block, from 0. Owned by the caller; NULL if memory ran out.
+static uint32_t *number_arguments(const rk_model *model) {
+    uint32_t *numbers = rk_calloc((size_t)model->values.count + 1, sizeof *numbers);
+    for (uint32_t i = 0; numbers && i < model->blocks.count; i++)
+        for (uint32_t k = 0; k < model->blocks.items[i].arg_count; k++)
+            numbers[model->blocks.items[i].first_arg + k] = k;
+    return numbers;
+}
+
+static bool is_argument(const rk_program_index *index, uint32_t value) {
+    return index->producer[value] == RK_NO_ID && index->parameter[value] == RK_NO_ID;
+}
+
+rk_err *rk_differ_arguments(rk_differ *d) {
+    const rk_model *m = d->a->model, *n = d->b->model;
+    rk_autofree uint32_t *before = number_arguments(m), *after = number_arguments(n);
+    if (!before || !after)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < d->a->item_count; i++) {
+        if (d->match[i] == RK_NO_ID)
+            continue;
+        const rk_op *a = &m->ops.items[d->a->items[i].op];
+        const rk_op *b = &n->ops.items[d->b->items[d->match[i]].op];
+        for (uint32_t k = 0; k < a->operand_count && k < b->operand_count; k++) {
+            uint32_t x = m->operands.items[a->first_operand + k];
+            uint32_t y = n->operands.items[b->first_operand + k];
+            if (!is_argument(d->a, x) || !is_argument(d->b, y) || before[x] == after[y])
+                continue;
+            rk_differ_subject subject = rk_differ_subject_of(d->b, d->match[i]);
+            RK_TRY(add_wiring(d, &subject, k, x, y));
+            break;
+        }
+    }
     return NULL;
 }
