@@ -42,6 +42,8 @@ static const expected JOBS[] = {
      "tensor<8x8xbf16>", 7, 2},
     {"operands", RK_CAUSE_STRUCTURE, RK_DIFFERENCE_ATTRIBUTE, "operand 0", "input y", "input x", 7,
      1},
+    {"captured", RK_CAUSE_STRUCTURE, RK_DIFFERENCE_ATTRIBUTE, "operand 0", "an argument",
+     "another argument", 9, 1},
     {"blocks", RK_CAUSE_PARAMETERS, RK_DIFFERENCE_PARAMETER_ADDED, "ws[6]", NULL, "tensor<8x8xf32>",
      13, 1},
 };
