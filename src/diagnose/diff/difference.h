@@ -23,6 +23,9 @@ typedef enum rk_difference_kind {
 } rk_difference_kind;
 const char *rk_difference_kind_name(rk_difference_kind kind); // "op_added"; static
 
+// Stands for the sharding of an input that JAX made outside of a mesh.
+#define RK_NO_MESH "no mesh"
+
 typedef enum rk_cause {
     RK_CAUSE_FIRST,
     RK_CAUSE_SHAPE,

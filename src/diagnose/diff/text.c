@@ -20,13 +20,28 @@ static void add_shortened(rk_buf *out, rk_span text) {
     rk_buf_add_text(out, "…");
 }
 
-// Writes the axes of a Shardy sharding in Shardy's own form: [{"data"}, {}]. False if the node is
-// not one.
+// JAX gives this mesh to arrays that were made outside of jax.set_mesh.
+static bool is_empty_mesh(const rk_model *m, const rk_node *sharding) {
+    for (uint32_t i = 0; i < sharding->field_count; i++) {
+        const rk_field *field = &m->fields.items[sharding->first_field + i];
+        const rk_node *mesh = &m->nodes.items[field->node];
+        if (rk_span_is(rk_model_string(m, field->name), "mesh"))
+            return mesh->kind == RK_NODE_SYMBOL && rk_span_is(mesh->bytes, "empty_mesh");
+    }
+    return false;
+}
+
+// Writes the axes of a Shardy sharding in Shardy's own form, [{"data"}, {}], or RK_NO_MESH. False
+// if the node is not one.
 static bool write_sharding(const rk_program_index *index, uint32_t id, rk_buf *out) {
     const rk_model *m = index->model;
     const rk_node *node = &m->nodes.items[id];
     if (node->kind != RK_NODE_STRUCT || !rk_span_is(rk_model_string(m, node->name), "sharding"))
         return false;
+    if (is_empty_mesh(m, node)) {
+        rk_buf_add_text(out, RK_NO_MESH);
+        return true;
+    }
     for (uint32_t i = 0; i < node->field_count; i++) {
         const rk_field *field = &m->fields.items[node->first_field + i];
         const rk_node *dims = &m->nodes.items[field->node];

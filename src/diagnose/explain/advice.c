@@ -99,10 +99,24 @@ static bool is_committed_once(const rk_explained *item) {
            is_none(head->before) != is_none(head->after);
 }
 
+// Returns whether an input was made outside of a mesh in one of the two programs only.
+static bool is_in_mesh_once(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_SHARDING && rk_is_of_input(head) &&
+           !is_none(head->before) && !is_none(head->after) &&
+           (strcmp(head->before, RK_NO_MESH) == 0) != (strcmp(head->after, RK_NO_MESH) == 0);
+}
+
 static const char *sharding_advice(const rk_explained *item, bool torch) {
     if (torch)
         return "Mark the sharding of this tensor once, at the start (xs.mark_sharding), the same "
                "in every run.";
+    if (is_in_mesh_once(item))
+        return "In one program this array has no mesh: it was made outside of jax.set_mesh, such "
+               "as "
+               "a key of random numbers. If the jitted function returns it, it then has the mesh, "
+               "and the next call compiles again. Make it within jax.set_mesh, before the first "
+               "step.";
     if (is_committed_once(item))
         return "In one program this array is committed to its devices, and in the other it is not. "
                "A restored checkpoint, the result of jax.device_put with a sharding, and what is "

@@ -190,6 +190,13 @@ static void an_option_of_a_call_is_no_state(void **state) {
     assert_true(explanation.input_shapes.known && explanation.input_shapes.answer);
 }
 
+static void an_array_from_outside_of_the_mesh_is_made_inside(void **state) {
+    explain_two(*state, "meshed");
+    expect_cause(1, RK_CAUSE_SHARDING);
+    assert_string_equal(rk_explained_head(&explanation.items[1])->before, "no mesh");
+    expect_in(explanation.items[1].advice, "it was made outside of jax.set_mesh");
+}
+
 static void a_learning_rate_of_zero_is_a_python_number(void **state) {
     explain_two(*state, "torch_last_rate");
     expect_cause(1, RK_CAUSE_PARAMETERS);
@@ -2089,6 +2096,7 @@ int main(void) {
         TEST(operations_with_the_same_sizes_are_one_finding),
         TEST(the_same_values_in_another_container_are_a_cause),
         TEST(an_option_of_a_call_is_no_state),
+        TEST(an_array_from_outside_of_the_mesh_is_made_inside),
         TEST(a_learning_rate_of_zero_is_a_python_number),
         TEST(other_keys_are_no_other_container),
         TEST(a_result_more_is_no_other_container),
