@@ -29,6 +29,7 @@ static bool outlives_streams;
 // Signals that ask a process to end.
 static const int end_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 static bool outlives_ends;
+static sigset_t held_ends; // those that are blocked after the command
 
 void rk_child_outlive_streams(void) {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -67,11 +68,22 @@ static void restore_signals(const signals *s) {
     (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
 }
 
+// True if the signal would end this process: it is neither ignored (nohup) nor blocked.
+static bool would_end(const signals *s, int signal_number) {
+    struct sigaction action;
+    return sigismember(&s->mask, signal_number) == 0 &&
+           sigaction(signal_number, NULL, &action) == 0 && action.sa_handler != SIG_IGN;
+}
+
 // Restores the signals when the command has ended.
 static void restore_after(const signals *s) {
     signals now = *s;
+    (void)sigemptyset(&held_ends);
     for (size_t i = 0; outlives_ends && i < RK_ARRAY_LEN(end_signals); i++)
-        (void)sigaddset(&now.mask, end_signals[i]);
+        if (would_end(s, end_signals[i])) {
+            (void)sigaddset(&held_ends, end_signals[i]);
+            (void)sigaddset(&now.mask, end_signals[i]);
+        }
     restore_signals(&now);
 }
 
@@ -85,7 +97,8 @@ bool rk_child_is_asked_to_end(void) {
     if (sigpending(&pending) != 0)
         return false;
     for (size_t i = 0; i < RK_ARRAY_LEN(end_signals); i++)
-        asked |= sigismember(&pending, end_signals[i]) == 1;
+        asked |= sigismember(&held_ends, end_signals[i]) == 1 &&
+                 sigismember(&pending, end_signals[i]) == 1;
     return asked;
 }
 

@@ -37,9 +37,10 @@ RK_NODISCARD rk_err *rk_child_run(char **argv, char **environment, rk_child_end 
 // threads exist.
 void rk_child_outlive_streams(void);
 
-// After this call, SIGHUP, SIGINT, SIGQUIT and SIGTERM stay blocked when rk_child_run returns: what
-// this process does after the command does not replace the command's exit status by a signal. Long
-// work asks rk_child_is_asked_to_end, which is true once such a signal has come, and stops.
+// After this call, SIGHUP, SIGINT, SIGQUIT and SIGTERM stay blocked when rk_child_run returns,
+// unless they were ignored or blocked before: what this process does after the command does not
+// replace the command's exit status by a signal. rk_child_is_asked_to_end is true once such a
+// signal has come; the storing of torch.compile's files then ends.
 void rk_child_outlive_ends(void);
 bool rk_child_is_asked_to_end(void);
 

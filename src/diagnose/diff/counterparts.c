@@ -153,21 +153,22 @@ static rk_difference_kind kind_of(const rk_difference *d) {
     return d->kind >= RK_DIFFERENCE_OPTION ? RK_DIFFERENCE_OPTION : d->kind;
 }
 
-// Returns whether a slice on another line of the list before `at` has the same change: the start
-// and the end of a slice move together, as do the slices of a batch and its targets.
-static bool is_counted_slice(const rk_differences *list, size_t at) {
+typedef bool (*is_known_fn)(const void *context, const rk_difference *difference);
+
+// Returns whether an earlier slice of the list stands for this one: on the same line, with the same
+// numbers (the slices of a batch and its targets move together), or if one of them has no line.
+static bool is_counted_slice(const rk_differences *list, size_t at, is_known_fn is_known,
+                             const void *context) {
     const rk_difference *d = &list->items[at];
-    bool any = false;
     for (size_t i = 0; i < at; i++) {
         const rk_difference *other = &list->items[i];
-        if (other->follows || !rk_is_of_slice(other))
+        if (other->follows || !rk_is_of_slice(other) || (is_known && is_known(context, other)))
             continue;
-        any = true;
-        if (rk_is_on_same_line(other, d) ||
+        if (!other->file || !d->file || rk_is_on_same_line(other, d) ||
             (rk_same_text(other->before, d->before) && rk_same_text(other->after, d->after)))
             return true;
     }
-    return any && !d->file;
+    return false;
 }
 
 size_t rk_count_changes(const rk_differences *list,
@@ -180,7 +181,7 @@ size_t rk_count_changes(const rk_differences *list,
         if (d->follows || (is_known && is_known(context, d)))
             continue;
         if (rk_is_of_slice(d)) {
-            count += !is_counted_slice(list, i);
+            count += !is_counted_slice(list, i, is_known, context);
             continue;
         }
         rk_difference_kind kind = kind_of(d);

@@ -28,7 +28,8 @@ RK_HIDDEN bool rk_differ_is_literal_result(const rk_program_index *index, uint32
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_pair(rk_differ *d, uint32_t i, uint32_t j);
 
 // Adds the operands of matched operations that are other arguments of their function or loop. Only
-// for programs without other differences: an argument more shifts those after it.
+// for programs without other differences: an argument more shifts those after it. Arguments of the
+// same number of two blocks, one inside the other, count as the same.
 RK_HIDDEN RK_NODISCARD rk_err *rk_differ_arguments(rk_differ *d);
 
 // Appends a node as text, shortened; "none" for RK_NO_ID.

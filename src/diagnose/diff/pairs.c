@@ -326,11 +326,13 @@ static rk_err *add_wiring(rk_differ *d, const rk_differ_subject *of, uint32_t nu
     write_source(d->b, after, &is);
     // The inputs of PyTorch/XLA have no names, and other numbers in each graph.
     if (rk_span_equal(rk_buf_span(&was), rk_buf_span(&is))) {
+        const char *what = rk_buf_text(&was);
+        if (d->b->parameter[after] != RK_NO_ID)
+            what = "input";
+        else if (d->b->producer[after] == RK_NO_ID)
+            what = "argument";
         rk_buf_clear(&is);
-        rk_buf_add_format(&is, "another %s",
-                          d->b->parameter[after] != RK_NO_ID  ? "input"
-                          : d->b->producer[after] == RK_NO_ID ? "argument"
-                                                              : rk_buf_text(&was));
+        rk_buf_add_format(&is, "another %s", what);
     }
     return rk_differ_add(d, RK_DIFFERENCE_ATTRIBUTE, &subject, rk_buf_span(&name),
                          rk_buf_span(&was), rk_buf_span(&is));

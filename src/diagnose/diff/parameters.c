@@ -116,6 +116,11 @@ static bool follows_rank(rk_span before, rk_span after) {
     return shards_nothing(before) && shards_nothing(after);
 }
 
+// The same for two arrays that were made outside of a mesh.
+static bool are_without_mesh(rk_span before, rk_span after) {
+    return rk_span_is(before, RK_NO_MESH) && rk_span_is(after, RK_NO_MESH);
+}
+
 static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span parameter,
                             rk_span name, uint32_t before, uint32_t after) {
     if (before != RK_NO_ID && after != RK_NO_ID &&
@@ -126,7 +131,8 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
     RK_AUTO(rk_buf) is = {0};
     rk_differ_write_node(d->a, before, &was);
     rk_differ_write_node(d->b, after, &is);
-    if (is_sharding(name) && follows_rank(rk_buf_span(&was), rk_buf_span(&is)))
+    if (is_sharding(name) && (follows_rank(rk_buf_span(&was), rk_buf_span(&is)) ||
+                              are_without_mesh(rk_buf_span(&was), rk_buf_span(&is))))
         return NULL;
     rk_difference_kind kind = is_sharding(name) ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE;
     // A parameter cannot be donated if no result has its shape any more.

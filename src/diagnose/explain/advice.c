@@ -92,19 +92,23 @@ static bool is_none(const char *text) {
     return !text || strcmp(text, "none") == 0;
 }
 
+// Returns the first difference if it is the sharding of an input; NULL if it is not.
+static const rk_difference *sharding_of_input(const rk_explained *item) {
+    const rk_difference *head = rk_explained_head(item);
+    return head && head->kind == RK_DIFFERENCE_SHARDING && rk_is_of_input(head) ? head : NULL;
+}
+
 // Returns whether only one of the two programs has a sharding for an input.
 static bool is_committed_once(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    return head && head->kind == RK_DIFFERENCE_SHARDING && rk_is_of_input(head) &&
-           is_none(head->before) != is_none(head->after);
+    const rk_difference *d = sharding_of_input(item);
+    return d && is_none(d->before) != is_none(d->after);
 }
 
 // Returns whether an input was made outside of a mesh in one of the two programs only.
 static bool is_in_mesh_once(const rk_explained *item) {
-    const rk_difference *head = rk_explained_head(item);
-    return head && head->kind == RK_DIFFERENCE_SHARDING && rk_is_of_input(head) &&
-           !is_none(head->before) && !is_none(head->after) &&
-           (strcmp(head->before, RK_NO_MESH) == 0) != (strcmp(head->after, RK_NO_MESH) == 0);
+    const rk_difference *d = sharding_of_input(item);
+    return d && !is_none(d->before) && !is_none(d->after) &&
+           (strcmp(d->before, RK_NO_MESH) == 0) != (strcmp(d->after, RK_NO_MESH) == 0);
 }
 
 static const char *sharding_advice(const rk_explained *item, bool torch) {
@@ -177,7 +181,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                      : "The source, a setting that it reads, or a value that decides a branch or a "
                        "loop in Python, is another one than in that run. The new program is "
                        "compiled once and stored.";
-    bool repeats = rk_repeats_lines(item);
+    bool repeats = rk_has_more_rounds(item);
     if (torch && rk_explain_moves_slice_first(item) && !repeats)
         return rk_advice_on_position(item);
     const rk_difference *head = rk_explained_head(item);

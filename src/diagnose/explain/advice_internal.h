@@ -12,7 +12,7 @@ RK_HIDDEN bool rk_moves_slice(const rk_explained *item);
 
 // Returns whether two graphs of PyTorch/XLA have operations of the same kinds, on the same lines,
 // but one has many more: a loop in Python has another number of rounds.
-RK_HIDDEN bool rk_repeats_lines(const rk_explained *item);
+RK_HIDDEN bool rk_has_more_rounds(const rk_explained *item);
 
 // Returns whether values are written at another position of a tensor: PyTorch/XLA pads them to the
 // size of the tensor.

@@ -19,8 +19,8 @@ static bool is_special_number(const rk_difference *head) {
 
 bool rk_explain_has_special_number(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
-    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !head->constant ||
-        !is_special_number(head))
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !head ||
+        !head->constant || !is_special_number(head))
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -43,7 +43,7 @@ bool rk_explain_takes_state_of_few(const rk_explained *item) {
         if (rk_is_of_result(d) ||
             (rk_was_zero(d) && rk_is_single_value(d->after))) // a loss, a step
             continue;
-        if (!rk_was_zero(d) ||
+        if (!rk_was_zero(d) || !d->after ||
             rk_sketch_count_type(sketch->results, sketch->result_count, d->after) < EACH_MIN ||
             rk_sketch_count_type(sketch->inputs, sketch->input_count, d->after) < EACH_MIN)
             return false;
@@ -56,16 +56,17 @@ bool rk_explain_takes_state_of_few(const rk_explained *item) {
     "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of all " \
     "other numbers. "
 
-// Returns whether all differences are single numbers that are 0, 1 or -1 in one of the programs,
-// and not all are 0: zeros may be made on the device.
+// Returns whether the constants in place of inputs are the numbers 0, 1 and -1, and not all are 0:
+// zeros may be made on the device.
 static bool are_special_numbers(const rk_explained *item) {
     bool has_other = false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
+        if (!d->constant)
+            continue;
         char *end;
-        double value = d->constant ? strtod(d->constant, &end) : 0;
-        if (!d->constant || end == d->constant || *end ||
-            !rk_is_single_value(d->after ? d->after : d->before) ||
+        double value = strtod(d->constant, &end);
+        if (end == d->constant || *end || !rk_is_single_value(d->after ? d->after : d->before) ||
             (value != 0 && value != 1 && value != -1))
             return false;
         has_other |= value != 0;

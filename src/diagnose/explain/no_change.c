@@ -184,7 +184,7 @@ static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) 
 }
 
 // Returns whether JAX's later program takes no value that the earlier one returns, although it has
-// inputs more: an option of the call is a Python value in one of them.
+// additional inputs: an option of the call is a Python value in one of them.
 static bool takes_no_result(const rk_explained *item) {
     const rk_sketch *before = &item->nearest->sketch;
     bool takes = false;
@@ -207,14 +207,15 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     const rk_run_model *run = x->run;
     const rk_run_compile *before = item->nearest_of;
     uint64_t executions = before ? rk_explain_executions(run, before) : 0;
+    bool is_state = rk_explain_takes_state_of_few(item);
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) && !takes_no_result(item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
            ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
-            is_state_of_optimizer(item) || rk_explain_takes_state_of_few(item)) &&
+            is_state_of_optimizer(item) || is_state) &&
            (rk_explain_executions(run, item->compile) >= 2 || rk_explain_is_new_for_good(x, item) ||
-            rk_explain_takes_what_was_zero(item) || rk_explain_takes_state_of_few(item));
+            rk_explain_takes_what_was_zero(item) || is_state);
 }
 
 static bool is_after_first_step(const rk_explanation *x, const rk_run_compile *request) {

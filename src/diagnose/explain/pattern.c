@@ -51,6 +51,30 @@ void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out
     rk_buf_add_text(out, others ? " and others" : "");
 }
 
+static int costliest_first(const void *a, const void *b) {
+    const rk_line_cost *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns)
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    return (x->frame->line > y->frame->line) - (x->frame->line < y->frame->line);
+}
+
+void rk_sort_costly_lines(rk_line_cost *lines, size_t count) {
+    qsort(lines, count, sizeof *lines, costliest_first);
+}
+
+void rk_add_costly_lines(const rk_line_cost *lines, size_t count, rk_buf *out) {
+    enum { NAMED_MAX = 4 };
+    rk_buf_add_text(out, count == 1 ? "line " : "lines ");
+    for (size_t i = 0; i < count && i < NAMED_MAX; i++)
+        rk_buf_add_format(out, "%s%u",
+                          !i              ? ""
+                          : i + 1 < count ? ", "
+                                          : " and ",
+                          lines[i].frame->line);
+    if (count > NAMED_MAX)
+        rk_buf_add_format(out, " and %zu more", count - NAMED_MAX);
+}
+
 static rk_err *fill(rk_pattern *pattern, const rk_explained *const *members, size_t count,
                     rk_pattern_text *text, const char *file) {
     pattern->members = rk_calloc(count + 1, sizeof(rk_explained *));

@@ -31,3 +31,15 @@ RK_HIDDEN uint64_t rk_members_cost_ns(const rk_members *members);
 
 // Sorts numbers of lines and appends them: "60", "60 and 62", "60, 62 and others".
 RK_HIDDEN void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out);
+
+// A line of the user's source, and what the programs of this line cost.
+typedef struct rk_line_cost {
+    const rk_stack_frame *frame; // borrowed
+    uint64_t cost_ns;
+} rk_line_cost;
+
+// Sorts lines, the costliest first.
+RK_HIDDEN void rk_sort_costly_lines(rk_line_cost *lines, size_t count);
+
+// Appends "line 84", "lines 84 and 85" or "lines 86, 84, 85, 88 and 2 more".
+RK_HIDDEN void rk_add_costly_lines(const rk_line_cost *lines, size_t count, rk_buf *out);

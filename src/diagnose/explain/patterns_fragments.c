@@ -249,28 +249,30 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
     return NULL;
 }
 
-// Keeps the operations with so many rounds, if these are enough for a finding. `in_one_version`:
-// rounds of one version of an operation, or of all versions. Returns how many have as many.
+static bool has_rounds(const rk_piece *one, double rounds_min, bool in_one_version) {
+    return (double)(in_one_version ? one->version_rounds : one->rounds) >= rounds_min;
+}
+
+// Returns how many operations have so many rounds, in one version or in all versions together.
+// Keeps only these if there are at least EAGER_MIN.
 static size_t keep_with_rounds(rk_pieces *list, double rounds_min, bool in_one_version) {
-    size_t kept = 0, count = 0;
-    for (int pass = 0; pass < 2 && (!pass || kept >= EAGER_MIN); pass++)
-        for (size_t i = 0; i < list->count; i++) {
-            const rk_piece *one = &list->items[i];
-            bool is_kept =
-                (double)(in_one_version ? one->version_rounds : one->rounds) >= rounds_min;
-            kept += is_kept && !pass;
-            if (is_kept && pass)
-                list->items[count++] = *one;
-        }
-    list->count = kept >= EAGER_MIN ? count : list->count;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += has_rounds(&list->items[i], rounds_min, in_one_version);
+    if (count < EAGER_MIN)
+        return count;
+    for (size_t i = 0; i < list->count; i++)
+        if (has_rounds(&list->items[i], rounds_min, in_one_version))
+            list->items[kept++] = list->items[i];
+    list->count = kept;
     return kept;
 }
 
 // Keeps the operations that run in nearly each step, if these are enough for a finding: a line for
 // a log runs in some steps only. If they are not enough, the lines are not known: several loops may
-// each have operations of their own. If jitted functions are called outside of the steps, too, as
-// in the loop of a solver for a plot, the operations there may have nearly as many rounds as there
-// are steps.
+// each have operations of their own. If whole programs do not run equally often in each step, some
+// may be those of another loop, such as a solver's for a plot: the operations there may have nearly
+// as many rounds as there are steps.
 static void keep_in_each_step(rk_pieces *list, uint64_t steps) {
     const double share_min = 0.8, sure_min = 0.97, others_min = 0.2;
     bool has_others = steps && (double)(list->whole % steps) >= others_min * (double)steps;

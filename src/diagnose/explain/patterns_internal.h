@@ -20,12 +20,11 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_eager_startup(rk_explainer *e);
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_late_operations(rk_explainer *e); // fragments
 RK_HIDDEN RK_NODISCARD rk_err *rk_find_growing_graphs(rk_explainer *e);  // fragments
 
-// Advice on operations that a library runs in the call that also runs the steps.
+// The beginning of the advice on operations that a library runs in the call that also runs the
+// steps.
 #define RK_LIBRARY_RUNS_STEPS                                                                      \
     "The library runs these operations by itself, in the call that also runs the steps. Later "    \
-    "starts load them. If the library can make its first state in a call of its own that only "    \
-    "computes arrays, or if the whole call can be within a jitted function, for example without "  \
-    "a progress bar, jit that."
+    "starts load them."
 
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);

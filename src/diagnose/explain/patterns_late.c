@@ -197,6 +197,16 @@ static bool calls_library(late *const *group, size_t count) {
     return 2 * calls > count;
 }
 
+// Returns whether a place calls an installed package other than a framework, such as one for plots.
+static bool calls_package(late *const *group, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const rk_stack_frame *called = frame_at(&group[i]->stack, group[i]->depth + 1);
+        if (called && rk_file_owner_of(rk_span_text(called->file)) == RK_FILE_PACKAGE)
+            return true;
+    }
+    return false;
+}
+
 // Returns whether the operations are those of a network: NumPy on the host is no replacement.
 static bool has_product(late *const *group, size_t count) {
     static const char *const names[] = {"jit_conv_general_dilated", "jit_dot_general", "jit_dot",
@@ -221,27 +231,29 @@ static bool is_in_script(late *const *group) {
     return !function || strcmp(function, "<module>") == 0;
 }
 
-// Appends the lines of a group, so many calls below its places, as far as it has such lines: "84",
-// "84 and 85", "84, 85, 86, 88 and 2 more".
-static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
-    enum { LINES_MAX = 4 };
-    uint32_t lines[LINES_MAX] = {0};
-    size_t count = 0, more = 0;
+enum { LINES_MAX = 256 };
+
+// Takes the lines of a group so many calls below its places, the costliest first.
+static size_t take_lines(late *const *group, size_t group_count, size_t below,
+                         rk_line_cost *out_lines) {
+    size_t count = 0, k;
     for (size_t i = 0; i < group_count; i++) {
         const rk_stack_frame *line = called_by(group[i], below);
-        bool is_new = line != NULL;
-        for (size_t k = 0; k < i && is_new; k++)
-            is_new = !is_same(called_by(group[k], below), line, SAME_LINE);
-        if (is_new && count < LINES_MAX)
-            lines[count++] = line->line;
-        else
-            more += is_new;
+        for (k = 0; k < count && !is_same(out_lines[k].frame, line, SAME_LINE);)
+            k++;
+        if (!line || k == LINES_MAX)
+            continue;
+        if (k == count)
+            out_lines[count++] = (rk_line_cost){line, 0};
+        out_lines[k].cost_ns += rk_explained_cost_ns(group[i]->item);
     }
-    rk_buf_add_text(out, count + more == 1 ? "line " : "lines ");
-    for (size_t i = 0; i < count; i++)
-        rk_buf_add_format(out, "%s%u", !i ? "" : i + 1 < count || more ? ", " : " and ", lines[i]);
-    if (more)
-        rk_buf_add_format(out, " and %zu more", more);
+    rk_sort_costly_lines(out_lines, count);
+    return count;
+}
+
+static void add_lines(late *const *group, size_t group_count, size_t below, rk_buf *out) {
+    rk_line_cost lines[LINES_MAX];
+    rk_add_costly_lines(lines, take_lines(group, group_count, below, lines), out);
 }
 
 static bool is_same_place(late *const *group, size_t count) {
@@ -336,7 +348,10 @@ static void describe_lines(const rk_explanation *x, late *const *group, size_t c
                     "x[mask]) cannot be jitted");
     if (!calls_library(group, count) && !(in == SAME_LINE && has_product(group, count)))
         rk_buf_add_text(&text->advice, "; NumPy can calculate it (jax.device_get)");
-    rk_buf_add_text(&text->advice, ".");
+    rk_buf_add_text(&text->advice, calls_package(group, count)
+                                       ? ". If a library that is not JAX takes the arrays, such as "
+                                         "one for plots, pass it NumPy arrays (jax.device_get)."
+                                       : ".");
 }
 
 static void describe(const rk_explainer *e, late *const *group, size_t count, scope in,
@@ -355,7 +370,10 @@ static void describe(const rk_explainer *e, late *const *group, size_t count, sc
             rk_buf_add_format(&text->summary, ", in the call of %s", called->function);
         else
             rk_buf_add_text(&text->summary, ", on one line");
-        rk_buf_add_text(&text->advice, RK_LIBRARY_RUNS_STEPS);
+        rk_buf_add_text(&text->advice,
+                        RK_LIBRARY_RUNS_STEPS " If the whole call can be inside a jitted "
+                                              "function, for example without a progress bar, jit "
+                                              "it.");
     } else if (called) {
         describe_call(group, count, called, text);
     } else {
@@ -373,7 +391,9 @@ static rk_err *report(rk_explainer *e, late *const *group, size_t count, scope i
     if (in == SAME_LINE)
         descend(group, count);
     describe(e, group, count, in, &text);
-    const rk_stack_frame *place = place_of(group[0]);
+    rk_line_cost lines[LINES_MAX];
+    const rk_stack_frame *place =
+        take_lines(group, count, 0, lines) ? lines[0].frame : place_of(group[0]);
     return rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place->file, place->line);
 }
@@ -460,7 +480,7 @@ static rk_err *look_from(rk_explainer *e, lates *list, size_t first, scope in, b
     return report(e, group, count, in);
 }
 
-// First the lines and calls that are worth a finding alone, then what is left of a function.
+// First the lines and calls that are worth a finding alone, then the rest of a function.
 static rk_err *look_at(rk_explainer *e, size_t process, bool *out_found) {
     __attribute__((cleanup(lates_cleanup))) lates list = {0};
     RK_TRY(collect(e, process, &list));

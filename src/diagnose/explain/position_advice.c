@@ -68,7 +68,7 @@ rk_span rk_package_of_head(const rk_explained *item) {
     return rk_file_owner_of(file) == RK_FILE_PACKAGE ? rk_source_package(file) : (rk_span){0};
 }
 
-bool rk_repeats_lines(const rk_explained *item) {
+bool rk_has_more_rounds(const rk_explained *item) {
     const double apart_min = 0.1;
     if (!rk_explained_is_torch(item) || !item->nearest_of || !item->program->has_sketch ||
         !item->nearest->has_sketch)
@@ -76,13 +76,13 @@ bool rk_repeats_lines(const rk_explained *item) {
     const rk_sketch *a = &item->nearest->sketch, *b = &item->program->sketch;
     uint32_t less = a->op_count < b->op_count ? a->op_count : b->op_count;
     return a->line_count && rk_have_same_kinds_and_lines(a, b) &&
-           (double)(a->op_count + b->op_count - 2 * less) >= apart_min * less;
+           (double)rk_operations_apart(a, b) >= apart_min * less;
 }
 
 bool rk_is_position_of_package(const rk_explained *item) {
     return rk_explained_is_torch(item) &&
            (item->cause == RK_CAUSE_CONSTANT ||
-            (item->cause == RK_CAUSE_STRUCTURE && !rk_repeats_lines(item))) &&
+            (item->cause == RK_CAUSE_STRUCTURE && !rk_has_more_rounds(item))) &&
            (rk_explain_moves_slice_first(item) || rk_writes_elsewhere(item)) &&
            rk_package_of_head(item).len;
 }

@@ -205,14 +205,15 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
-    // A branch may come with an input of another shape, and so may other inputs.
-    bool is_part = item->cause == RK_CAUSE_PARAMETERS;
-    bool shapes = what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || is_part);
+    // A branch may come with an input of another shape, and so may an input more or fewer.
+    bool has_other_inputs = item->cause == RK_CAUSE_PARAMETERS;
+    bool shapes =
+        what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || has_other_inputs);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
             (shapes && d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
-             (!is_part || rk_same_rank(d->before, d->after))))
+             (!has_other_inputs || rk_same_rank(d->before, d->after))))
             return d;
     }
     return NULL;

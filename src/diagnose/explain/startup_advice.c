@@ -172,7 +172,9 @@ void rk_startup_advise(const rk_run_model *run, const rk_startup_group *g,
         return;
     }
     if (found->library_runs_the_steps) {
-        rk_buf_add_text(out, RK_LIBRARY_RUNS_STEPS);
+        rk_buf_add_text(out, RK_LIBRARY_RUNS_STEPS
+                        " If the library can make its first state in a call of its own that only "
+                        "computes arrays, jit that call.");
         return;
     }
     add_remedy(library, g, found, out);

@@ -137,7 +137,7 @@ class Run(Case):
         self.assertIn("1 new and not stored", self.text())
 
     def test_a_signal_while_files_are_stored_does_not_replace_the_exit_status(self):
-        """A process that the job leaves behind signals rekindle as soon as the job is gone."""
+        """A process that the job leaves behind signals rekindle once it blocks only what it blocks after the job."""
         late = (
             "import os, signal, sys, time\n"
             "rekindle, job = os.getppid(), os.getpid()\n"
@@ -146,8 +146,12 @@ class Run(Case):
             "for i in range(20000):\n"
             "    with open(f'{folder}/{i}.py', 'w') as file:\n"
             "        file.write(str(i))\n"
+            "def blocks(number):\n"
+            "    with open(f'/proc/{rekindle}/status') as file:\n"
+            "        mask = next(line for line in file if line.startswith('SigBlk'))\n"
+            "    return int(mask.split()[1], 16) >> (number - 1) & 1\n"
             "if os.fork() == 0:\n"
-            "    while os.getppid() == job:\n"
+            "    while os.path.exists(f'/proc/{job}') or blocks(signal.SIGUSR1):\n"
             "        pass\n"
             "    os.kill(rekindle, signal.SIGTERM)\n"
             "    os._exit(0)\n"
