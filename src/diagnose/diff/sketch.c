@@ -371,8 +371,17 @@ static bool has_library_function(const rk_sketch *sketch) {
     return below >= INNER_MIN;
 }
 
+// A name with a hyphen is that of an operation, such as the derivative jit_scatter-add: no function
+// of Python has one. Its operations may have the lines of the forward pass.
+static bool has_name_of_operation(const rk_sketch *sketch) {
+    return sketch->is_mlir && strncmp(sketch->module, "jit_", 4) == 0 &&
+           strchr(sketch->module, '-') != NULL;
+}
+
 bool rk_sketch_is_eager(const rk_sketch *sketch) {
     enum { OPS_MAX = 8 }; // of an operation without any line: the frames of libraries hide the call
+    if (has_name_of_operation(sketch))
+        return true;
     bool has_place = sketch->call.line || (sketch->is_mlir && sketch->op_count <= OPS_MAX);
     return has_place && !has_user_lines(sketch) && !has_library_function(sketch);
 }

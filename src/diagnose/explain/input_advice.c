@@ -140,7 +140,8 @@ bool rk_explain_takes_and_returns_more(const rk_explained *item) {
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (d->constant && strcmp(d->constant, "0") == 0) // a new state of the optimizer
+        bool is_shape = d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d);
+        if (is_shape || (d->constant && strcmp(d->constant, "0") == 0)) // a new optimizer's state
             continue;
         head = head ? head : d;
         if (d->kind != head->kind)

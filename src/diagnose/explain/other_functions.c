@@ -98,13 +98,6 @@ static bool are_of_two_models(const rk_differences *list, const rk_sketch *a, co
     return (have_own || have_other) && rk_same_results(a, b) < same_results_min;
 }
 
-// Returns whether a graph of PyTorch/XLA returns only whether something holds: the check of an
-// argument, an if.
-static bool is_check(const rk_sketch *sketch) {
-    return sketch->result_count == 1 &&
-           strcmp(rk_element_of(sketch->results[0].type), "pred>") == 0;
-}
-
 // Returns whether two graphs of PyTorch/XLA return nothing in common, such as an image that is read
 // in the middle of an evaluation, and the graph that the barrier after it executes. With other
 // sizes, the results may have other sizes, too, but then the operations are the same. Exception:
@@ -114,7 +107,7 @@ static bool return_other_values(const rk_program_diff *diff, const rk_sketch *a,
                                 const rk_sketch *b) {
     enum { NEARLY_ALL = 20 };
     bool are_versions = a->result_count == 1 && b->result_count == 1 &&
-                        is_check(a) == is_check(b) &&
+                        rk_is_check(a) == rk_is_check(b) &&
                         NEARLY_ALL * (diff->added + diff->removed) <= diff->matched;
     return a->result_count && b->result_count && rk_same_results(a, b) == 0 &&
            (!has_kind(&diff->list, RK_DIFFERENCE_SHAPE) || are_replaced(diff)) &&

@@ -80,11 +80,10 @@ bool rk_has_more_rounds(const rk_explained *item) {
 }
 
 bool rk_is_position_of_package(const rk_explained *item) {
-    return rk_explained_is_torch(item) &&
-           (item->cause == RK_CAUSE_CONSTANT ||
-            (item->cause == RK_CAUSE_STRUCTURE && !rk_has_more_rounds(item))) &&
-           (rk_explain_moves_slice_first(item) || rk_writes_elsewhere(item)) &&
-           rk_package_of_head(item).len;
+    bool may_be = item->cause == RK_CAUSE_CONSTANT ||
+                  (item->cause == RK_CAUSE_STRUCTURE && !rk_has_more_rounds(item));
+    return may_be && rk_explained_is_torch(item) && rk_package_of_head(item).len &&
+           (rk_is_of_slice(rk_explained_head(item)) || rk_writes_elsewhere(item));
 }
 
 void rk_advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
@@ -92,7 +91,8 @@ void rk_advise_on_position_of_package(const rk_explained *item, rk_buf *text) {
     rk_buf_add_format(
         text,
         "The package %.*s takes or writes a part of a tensor at a Python number (tensor[a:b], "
-        "tensor[i], or a loop over a tensor), so each position has a program of its own. Each is "
-        "compiled once and stored. Your source can only change what it passes to the package.",
+        "tensor[i], or a loop over a tensor), so each position, and each size of such a part, has "
+        "a program of its own. Each is compiled once and stored. Your source can only change what "
+        "it passes to the package.",
         (int)package.len, (const char *)package.data);
 }

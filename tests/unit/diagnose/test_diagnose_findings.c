@@ -299,6 +299,11 @@ static void a_family_names_all_inputs_that_change(void **state) {
     expect_not_in(pattern->advice, "list of whole numbers");
 }
 
+static void a_check_and_a_value_are_two_reads(void **state) {
+    explain_two(*state, "torch_checked");
+    expect_cause(1, RK_CAUSE_FIRST);
+}
+
 // The third block has another batch than the first one. The second one has another part as well.
 static void two_moved_slices_are_two_changes(void **state) {
     for (unsigned i = 1; i <= 4; i++)
@@ -2113,6 +2118,7 @@ int main(void) {
         TEST(lengths_of_an_unrolled_loop_are_a_family),
         TEST(another_change_is_not_taken_for_another_size),
         TEST(a_family_names_all_inputs_that_change),
+        TEST(a_check_and_a_value_are_two_reads),
         TEST(two_moved_slices_are_two_changes),
         TEST(sizes_of_one_function_are_a_family),
         TEST(a_smaller_last_batch_is_padded_or_dropped),

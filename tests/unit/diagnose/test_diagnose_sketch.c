@@ -64,6 +64,21 @@ static void a_generator_of_keys_is_an_operation_of_the_framework(void **unused) 
 }
 
 // The comparison ends, and the inputs count as different.
+// The derivative of an operation, deep in a library: the lines of the forward pass are in it, too.
+static void a_name_with_a_hyphen_is_no_function(void **unused) {
+    (void)unused;
+    rk_sketch_line lines[] = {{.file = "train.py", .line = 100, .hash = 7}};
+    rk_sketch sketch = {.module = "jit_scatter-add",
+                        .is_mlir = true,
+                        .op_count = 4,
+                        .lines = lines,
+                        .line_count = RK_ARRAY_LEN(lines),
+                        .call = {.file = "train.py", .line = 109, .hash = 8}};
+    assert_true(rk_sketch_is_eager(&sketch));
+    sketch.module = "jit_scatter_add";
+    assert_false(rk_sketch_is_eager(&sketch));
+}
+
 static void inputs_that_changed_places_are_compared(void **unused) {
     (void)unused;
     RK_AUTO(rk_sketch) sketch = {0};
@@ -216,6 +231,7 @@ int main(void) {
         cmocka_unit_test(it_is_written_as_it_always_was),
         cmocka_unit_test(it_says_what_the_program_is),
         cmocka_unit_test(a_generator_of_keys_is_an_operation_of_the_framework),
+        cmocka_unit_test(a_name_with_a_hyphen_is_no_function),
         cmocka_unit_test(inputs_that_changed_places_are_compared),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(another_version_is_none),
