@@ -22,6 +22,11 @@ static const char sizes_from_number[] =
     "nothing to fix: each program is compiled once and stored. Otherwise round the number up to "
     "one upper bound, or to a few fixed sizes (buckets), and mask the rest.";
 
+#define ARRAY_OF_LIBRARY                                                                           \
+    " If a library makes the function and puts the array into it, put the library's whole call "   \
+    "into a jitted function of your own, with the array as its argument, if the library allows "   \
+    "it."
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && rk_is_sketchy(head))
@@ -37,14 +42,16 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     if (rk_explain_is_array(item) && !torch && makes_sizes(item))
         return "The values of an array are part of the program, as with an array that the jitted "
                "function takes from a closure, and the array has another size. Pass it as an "
-               "argument of the function, padded to one size, and mask the padding.";
+               "argument of the function, padded to one size, and mask the "
+               "padding." ARRAY_OF_LIBRARY;
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
         return sizes_from_number;
     if (rk_explain_is_array(item) && !torch)
         return "The values of an array are part of the program, as with an array that the jitted "
-               "function takes from a closure: pass it as an argument of the function.";
+               "function takes from a closure: pass it as an argument of the "
+               "function." ARRAY_OF_LIBRARY;
     return torch ? "A Python number is part of the graph: make it a tensor on the device "
                    "(register_buffer, or torch.tensor(value, device=…)), updated in place."
                  : "A Python number is part of the program: pass it as an argument of the jitted "

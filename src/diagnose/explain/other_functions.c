@@ -197,9 +197,12 @@ static bool take_other_inputs(const rk_program_diff *diff, const rk_sketch *earl
 }
 
 // Returns whether two graphs check conditions with other operations. Each graph returns only true
-// or false, and the check is a part of it.
+// or false, and the check is a part of it. A graph that grows has all operations of the earlier
+// one.
 static bool are_other_checks(const rk_sketch *a, const rk_sketch *b) {
-    return rk_is_check(a) && rk_is_check(b) && !rk_have_same_kinds(a, b);
+    return rk_is_check(a) && rk_is_check(b) &&
+           (!rk_have_same_kinds(a, b) ||
+            (rk_contained_operations(a, b) < 1 && rk_contained_operations(b, a) < 1));
 }
 
 bool rk_is_other_function(const rk_program_diff *diff, const rk_known *earlier,
