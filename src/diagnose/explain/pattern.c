@@ -39,7 +39,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out) {
+void rk_add_line_numbers(uint32_t *lines, size_t count, const char *others, rk_buf *out) {
     if (count)
         qsort(lines, count, sizeof *lines, by_number);
     for (size_t i = 0; i < count; i++)
@@ -48,7 +48,8 @@ void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out
                           : i + 1 < count || others ? ", "
                                                     : " and ",
                           lines[i]);
-    rk_buf_add_text(out, others ? " and others" : "");
+    if (others)
+        rk_buf_add_format(out, " and %s", others);
 }
 
 static int costliest_first(const void *a, const void *b) {

@@ -29,8 +29,9 @@ RK_HIDDEN const char *rk_members_usual_advice(const rk_members *members);
 // The cost of all members together, in nanoseconds.
 RK_HIDDEN uint64_t rk_members_cost_ns(const rk_members *members);
 
-// Sorts numbers of lines and appends them: "60", "60 and 62", "60, 62 and others".
-RK_HIDDEN void rk_add_line_numbers(uint32_t *lines, size_t count, bool others, rk_buf *out);
+// Sorts numbers of lines and appends them: "60", "60 and 62", or, if `others` is "others", "60, 62
+// and others". `others`: NULL if there are none.
+RK_HIDDEN void rk_add_line_numbers(uint32_t *lines, size_t count, const char *others, rk_buf *out);
 
 // A line of the user's source, and what the programs of this line cost.
 typedef struct rk_line_cost {

@@ -260,7 +260,8 @@ static void describe_reads(const rk_cut_place *place, rk_buf *out) {
     }
     memcpy(lines + 1, place->others, place->other_count * sizeof *lines);
     rk_buf_add_text(out, "; numbers that are read are calculated on lines ");
-    rk_add_line_numbers(lines, place->other_count + 1, place->has_more_others, out);
+    rk_add_line_numbers(lines, place->other_count + 1, place->has_more_others ? "others" : NULL,
+                        out);
     if (!place->has_more_others) // a graph that another finding counts may be a read, too
         rk_buf_add_text(out, ", perhaps also on others");
     rk_buf_add_text(out, ", at least the first time; they are read there or on later lines");

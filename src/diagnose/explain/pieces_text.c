@@ -71,22 +71,23 @@ static rk_err *take_lines(const rk_explainer *e, size_t process, const rk_pieces
 
 enum { LINES_NAMED_MAX = 6 };
 
-// Appends "lines 60, 62, 64 and others"; "the line shown" if it has all of the fragments. The
-// number of all lines is not known, since not all operations of the steps are.
+// Appends "lines 60, 62, 64 and others"; "the line shown" if it has all of the fragments. If not
+// all operations of the steps are known, their lines are not, either: "perhaps others".
 static void add_lines(const line_count *lines, size_t count, bool are_all, rk_buf *out) {
     uint32_t named[LINES_NAMED_MAX];
     size_t named_count = 0;
     if (!count)
         rk_buf_add_text(out, "lines that are not known");
     else if (count == 1)
-        rk_buf_add_text(out, are_all ? "the line shown" : "the line shown and others");
+        rk_buf_add_text(out, are_all ? "the line shown" : "the line shown and perhaps others");
     if (count < 2)
         return;
     for (size_t i = 0; i < count && named_count < LINES_NAMED_MAX; i++)
         if (strcmp(lines[i].line->file, lines[0].line->file) == 0)
             named[named_count++] = lines[i].line->line;
     rk_buf_add_text(out, "lines ");
-    rk_add_line_numbers(named, named_count, named_count < count || !are_all, out);
+    const char *others = named_count < count ? "others" : are_all ? NULL : "perhaps others";
+    rk_add_line_numbers(named, named_count, others, out);
 }
 
 // Some of the operations may belong to the start, and others were executed in too few steps to be
@@ -96,9 +97,9 @@ static void add_lines(const line_count *lines, size_t count, bool are_all, rk_bu
 static void describe(const rk_pieces *list, const char *lines, bool are_known, double reads,
                      rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
-                      "%zu small programs outside of any jitted function are executed in every "
+                      "%s%zu small programs outside of any jitted function are executed in every "
                       "step",
-                      list->usual);
+                      list->count < list->usual ? "about " : "", list->usual);
     if (list->is_scattered)
         rk_buf_add_text(&text->summary, ", but not always the same ones");
     else if (!list->is_called_before && are_known)

@@ -155,7 +155,7 @@ static void add_lines(const rk_members *members, rk_buf *out) {
     if (count < 2)
         return;
     rk_buf_add_text(out, "; lines ");
-    rk_add_line_numbers(lines, count, more, out);
+    rk_add_line_numbers(lines, count, more ? "others" : NULL, out);
 }
 
 // The package that calls the operations; empty: the user's own lines do.

@@ -172,7 +172,7 @@ static bool write_other_lines(const line_sizes *list, const rk_difference *place
     if (!count)
         return false;
     rk_buf_add_text(out, count > 1 || more ? "; inputs on lines " : "; inputs on line ");
-    rk_add_line_numbers(lines, count, more, out);
+    rk_add_line_numbers(lines, count, more ? "others" : NULL, out);
     rk_buf_add_text(out, " have other sizes, too");
     return true;
 }
