@@ -328,9 +328,11 @@ static const char *torch_advice(const rk_explained *item) {
                      "needed if it adds up numbers that were read (.item(), once after the step).";
     if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
-               "exists at torch_xla.sync() in some steps, but not in others. If this is intended, "
-               "there is nothing to fix: each is compiled once and stored. Otherwise keep the same "
-               "tensors in each step.";
+               "exists at torch_xla.sync() in some steps, but not in others, or it was computed "
+               "before the step. If this is intended, there is nothing to fix: each is compiled "
+               "once and stored. Otherwise keep the same tensors in each step, and call "
+               "torch_xla.sync() where others are computed. If the step also begins a sum, it "
+               "stays a graph of its own.";
     if (rk_explain_swaps_inputs(item))
         return "Each of the two graphs takes inputs that the other one does not take. They may be "
                "values that were computed before the step, such as a prediction of an earlier step "

@@ -112,6 +112,19 @@ static bool are_executed_together(const rk_explanation *x, const rk_steps *steps
            executions == rk_explain_executions(x->run, item->nearest_of);
 }
 
+// Returns whether two graphs each check a condition of other inputs, equally often, in a process
+// without known steps. A loop that makes graphs grow has more operations each time.
+static bool are_checks_of_one_call(const rk_explanation *x, const rk_steps *steps,
+                                   const rk_explained *item) {
+    const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
+    return item->cause == RK_CAUSE_PARAMETERS &&
+           steps->processes[item->compile->process].count == 0 && rk_is_check(one) &&
+           rk_is_check(other) && one->structure != other->structure &&
+           one->op_count <= other->op_count &&
+           rk_explain_executions(x->run, item->compile) ==
+               rk_explain_executions(x->run, item->nearest_of);
+}
+
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
 // with: its only tensor has another rank; both have other shapes and are executed together; or both
 // graphs, in one step, read one number (a statistic of each parameter, or the loss and the accuracy
@@ -124,7 +137,8 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
         return false;
     const rk_sketch *one = &item->program->sketch, *other = &item->nearest->sketch;
     const rk_difference *head = rk_explained_head(item);
-    if (return_other_results(item) || (is_shape && are_executed_together(x, steps, item)))
+    if (return_other_results(item) || (is_shape && are_executed_together(x, steps, item)) ||
+        are_checks_of_one_call(x, steps, item))
         return true;
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
