@@ -33,11 +33,11 @@ bool rk_explain_has_special_number(const rk_explained *item) {
 
 bool rk_explain_takes_state_of_few(const rk_explained *item) {
     enum { ZEROS_MIN = 2, EACH_MIN = 3 }; // a parameter and its two moving averages
-    const rk_sketch *sketch = &item->program->sketch;
     size_t zeros = 0;
-    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) ||
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !item->program ||
         !item->program->has_sketch)
         return false;
+    const rk_sketch *sketch = &item->program->sketch;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if (rk_is_of_result(d) ||
