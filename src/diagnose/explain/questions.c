@@ -206,7 +206,9 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
     // A branch may come with an input of another shape, and so may an input more or fewer.
-    bool has_other_inputs = item->cause == RK_CAUSE_PARAMETERS;
+    // Between two starts of JAX, another layer changes both.
+    bool has_other_inputs =
+        item->cause == RK_CAUSE_PARAMETERS && (item->nearest_of || rk_explained_is_torch(item));
     bool shapes =
         what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || has_other_inputs);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
