@@ -124,8 +124,8 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
                "in every run.";
     if (is_in_mesh_once(item))
         return "In one program this array has no mesh: it was made outside of jax.set_mesh, such "
-               "as "
-               "a key of random numbers. If the jitted function returns it, it then has the mesh, "
+               "as a key of random numbers. If the jitted function returns it, it then has the "
+               "mesh, "
                "and the next call compiles again. Make it within jax.set_mesh, before the first "
                "step.";
     if (is_committed_once(item))
@@ -188,12 +188,11 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                      : "The source, a setting that it reads, or a value that decides a branch or a "
                        "loop in Python, is another one than in that run. The new program is "
                        "compiled once and stored.";
-    bool repeats = rk_has_more_rounds(item);
-    if (torch && rk_explain_moves_slice_first(item) && !repeats)
-        return rk_advice_on_position(item);
     const rk_difference *head = rk_explained_head(item);
-    if (torch && head && rk_is_of_slice(head) &&
-        !repeats) // another size, and operations that follow from it
+    bool is_slice = torch && head && rk_is_of_slice(head) && !rk_has_more_rounds(item);
+    if (is_slice && rk_explain_moves_slice_first(item))
+        return rk_advice_on_position(item);
+    if (is_slice) // another size, and operations that follow from it
         return sizes_from_number;
     if (rk_explain_is_of_seed(item) && item->step == 0)
         return "The graphs only differ in the computation of one integer, the state of the random "

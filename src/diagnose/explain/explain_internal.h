@@ -178,7 +178,7 @@ RK_HIDDEN bool rk_explain_takes_and_returns_more(const rk_explained *item);
 RK_HIDDEN bool rk_explain_has_only_results(const rk_explained *item);
 
 // Returns whether two graphs of PyTorch/XLA take or return other single numbers, and the first one
-// is 1 or -1 in one of them: PyTorch/XLA writes these numbers into the program.
+// is 1, -1 or -0 in one of them: PyTorch/XLA writes these numbers into the program.
 RK_HIDDEN bool rk_explain_has_special_number(const rk_explained *item);
 
 // Returns whether the first step of a sum has a constant where later steps have an input.

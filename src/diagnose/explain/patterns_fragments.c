@@ -47,10 +47,9 @@ static rk_err *collect(const rk_explainer *e, size_t process, rk_pieces *out_pie
             continue;
         while (at < out_pieces->count && out_pieces->items[at].known != known)
             at++;
-        out_pieces->items[at] =
-            (rk_piece){known, compilation_of(e, process, executed->key), executed->executions,
-                       executed->rounds ? executed->rounds : executed->executions, 0};
-        out_pieces->items[at].version_rounds = out_pieces->items[at].rounds;
+        uint64_t rounds = executed->rounds ? executed->rounds : executed->executions;
+        out_pieces->items[at] = (rk_piece){known, compilation_of(e, process, executed->key),
+                                           executed->executions, rounds, rounds};
         out_pieces->count += at == out_pieces->count;
     }
     for (size_t i = 0; i < out_pieces->count; i++) {
@@ -233,12 +232,10 @@ static bool may_remove_start(const rk_explainer *e, size_t process, const rk_pie
 
 // Removes the framework operations if they are not of the steps. Without steps, totals do not show
 // it. The average alone does not show it either: a checkpoint after some steps executes many.
-static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
-                                    rk_pieces *list) {
+static void remove_outside_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
+                                 double usual_programs, rk_pieces *list) {
     const rk_process_steps *own = &steps->processes[process];
-    rk_usual_step step;
-    RK_TRY(rk_steps_find_usual_step(own, &step));
-    size_t usual = own->count ? usual_operations(list, own, step.programs) : 0;
+    size_t usual = own->count ? usual_operations(list, own, usual_programs) : 0;
     list->usual = usual;
     if (usual + 1 < EAGER_MIN || eager_per_step(list, own) < EAGER_MIN)
         list->count = 0;
@@ -246,7 +243,6 @@ static rk_err *remove_outside_steps(const rk_explainer *e, size_t process, const
     list->is_called_before = !list->is_all && !may_remove_start(e, process, list, usual);
     if (!list->is_called_before && !list->is_all) // else the beginning of the steps is not known
         remove_start(e, process, list);
-    return NULL;
 }
 
 static bool has_rounds(const rk_piece *one, double rounds_min, bool in_one_version) {
@@ -355,7 +351,9 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
     for (size_t i = 0; list.is_all && i < list.count; i++)
         list.items[i].rounds = list.items[i].version_rounds = list.items[i].executions;
     RK_TRY(merge_versions(e, process, &list, own->count));
-    RK_TRY(remove_outside_steps(e, process, steps, &list));
+    rk_usual_step step;
+    RK_TRY(rk_steps_find_usual_step(own, &step));
+    remove_outside_steps(e, process, steps, step.programs, &list);
     keep_recurring(&list);
     keep_in_each_step(&list, own->count);
     list.is_several_times = are_several_times(e, process, &list, own->count);
@@ -363,8 +361,6 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
         return NULL;
     RK_TRY(take_members(&list, &members));
     const rk_sketch_line *line;
-    rk_usual_step step;
-    RK_TRY(rk_steps_find_usual_step(own, &step));
     RK_TRY(rk_pieces_describe(e, process, &list, step.device_to_host, &text, &line));
     // Not all programs of a step are known. Those that are loaded cost nothing.
     if (list.count < list.usual && !list.is_all && cost_ns(&members) > 0)

@@ -139,7 +139,7 @@ class Run(Case):
     def test_a_signal_while_files_are_stored_does_not_replace_the_exit_status(self):
         """A process that the job leaves behind signals rekindle once it blocks only what it blocks after the job."""
         late = (
-            "import os, signal, sys, time\n"
+            "import os, signal\n"
             "rekindle, job = os.getppid(), os.getpid()\n"
             "folder = os.environ['TORCHINDUCTOR_CACHE_DIR'] + '/q5'\n"
             "os.makedirs(folder, exist_ok=True)\n"

@@ -63,7 +63,6 @@ static void a_generator_of_keys_is_an_operation_of_the_framework(void **unused) 
     assert_true(rk_is_random_helper(&sketch));
 }
 
-// The comparison ends, and the inputs count as different.
 // The derivative of an operation, deep in a library: the lines of the forward pass are in it, too.
 static void a_name_with_a_hyphen_is_no_function(void **unused) {
     (void)unused;
@@ -79,6 +78,7 @@ static void a_name_with_a_hyphen_is_no_function(void **unused) {
     assert_false(rk_sketch_is_eager(&sketch));
 }
 
+// The comparison ends, and the inputs count as different.
 static void inputs_that_changed_places_are_compared(void **unused) {
     (void)unused;
     RK_AUTO(rk_sketch) sketch = {0};
