@@ -27,10 +27,15 @@ static void ask(fixture *f, const char *job, unsigned number) {
     (void)run_fixture_ask(&f->run, job, number);
 }
 
-static void explain_two(fixture *f, const char *job) {
-    ask(f, job, 1);
-    ask(f, job, 2);
+// Explains the requests for the first `count` programs of a job.
+static void explain_first(fixture *f, const char *job, unsigned count) {
+    for (unsigned i = 1; i <= count; i++)
+        ask(f, job, i);
     explain(f);
+}
+
+static void explain_two(fixture *f, const char *job) {
+    explain_first(f, job, 2);
 }
 
 static const rk_pattern *find_pattern(rk_pattern_kind kind) {
@@ -78,9 +83,7 @@ static void execute(fixture *f, uint64_t executions, uint64_t step_count) {
 // Shapes.
 
 static void sizes_of_several_functions_are_no_family(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "kernels", i);
-    explain(*state);
+    explain_first(*state, "kernels", 4);
     assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
     expect_cause(3, RK_CAUSE_SHAPE); // walk again, with another size
     assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[0].compile);
@@ -88,9 +91,7 @@ static void sizes_of_several_functions_are_no_family(void **state) {
 
 // Several axes of an input vary, most often at once.
 static void sizes_that_vary_together_are_one_finding(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "neighbors", i);
-    explain(*state);
+    explain_first(*state, "neighbors", 4);
     assert_int_equal(explanation.pattern_count, 1);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
@@ -101,9 +102,7 @@ static void sizes_that_vary_together_are_one_finding(void **state) {
 
 // The lengths of two inputs vary, each by itself.
 static void sizes_of_two_inputs_are_one_finding(void **state) {
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "translated", i);
-    explain(*state);
+    explain_first(*state, "translated", 5);
     assert_int_equal(explanation.pattern_count, 1);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
@@ -114,9 +113,7 @@ static void sizes_of_two_inputs_are_one_finding(void **state) {
 }
 
 static void values_that_are_appended_need_an_array_of_fixed_size(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "appended", i);
-    explain(*state);
+    explain_first(*state, "appended", 4);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     expect_in(pattern->advice, "as large as it will be at the end");
@@ -125,9 +122,7 @@ static void values_that_are_appended_need_an_array_of_fixed_size(void **state) {
 
 // One line calls the function for training and for evaluation.
 static void each_of_two_sets_has_a_last_batch(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "sets", i);
-    explain(*state);
+    explain_first(*state, "sets", 4);
     for (size_t i = 1; i < 4; i += 2) {
         expect_cause(i, RK_CAUSE_SHAPE);
         assert_ptr_equal(explanation.items[i].nearest_of, explanation.items[i - 1].compile);
@@ -251,9 +246,7 @@ static void a_sequence_that_grows_has_other_shapes(void **state) {
 
 // An RNN generates a text, and only the read of each letter executes its state.
 static void iterations_that_wait_for_a_read_are_graphs_that_grow(void **state) {
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "torch_spell", i);
-    explain(*state);
+    explain_first(*state, "torch_spell", 5);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     assert_int_equal(explanation.pattern_count, 1); // the blocks are what waited
@@ -278,9 +271,7 @@ static void the_first_steps_of_two_models_are_two(void **state) {
 
 // A loop over the letters of a word is unrolled.
 static void lengths_of_an_unrolled_loop_are_a_family(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "torch_letters", i);
-    explain(*state);
+    explain_first(*state, "torch_letters", 3);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 2);
@@ -289,9 +280,7 @@ static void lengths_of_an_unrolled_loop_are_a_family(void **state) {
 
 // The letters of a word are numbers and vectors.
 static void a_family_names_all_inputs_that_change(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "torch_words", i);
-    explain(*state);
+    explain_first(*state, "torch_words", 3);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     expect_in(pattern->summary, "has other sizes, too");
@@ -306,27 +295,21 @@ static void a_check_and_a_value_are_two_reads(void **state) {
 
 // The third block has another batch than the first one. The second one has another part as well.
 static void two_moved_slices_are_two_changes(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_kernel", i);
-    explain(*state);
+    explain_first(*state, "torch_kernel", 4);
     assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[0].compile);
     expect_cause(2, RK_CAUSE_CONSTANT);
 }
 
 // The best three of seven letters: compared with the best one of seven, not with that of eight.
 static void another_change_is_not_taken_for_another_size(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_letters", i);
-    explain(*state);
+    explain_first(*state, "torch_letters", 4);
     assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[1].compile);
     expect_cause(3, RK_CAUSE_STRUCTURE);
     expect_cause(2, RK_CAUSE_SHAPE);
 }
 
 static void sizes_of_one_function_are_a_family(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "lengths", i);
-    explain(*state);
+    explain_first(*state, "lengths", 4);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 3);
@@ -443,9 +426,7 @@ static void a_size_of_an_earlier_start_is_not_padded(void **state) {
 }
 
 static void another_mapped_function_is_no_shape(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "mapped", i);
-    explain(*state);
+    explain_first(*state, "mapped", 3);
     expect_cause(1, RK_CAUSE_FIRST);
     expect_cause(2, RK_CAUSE_SHAPE);
     assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[1].compile);
@@ -476,27 +457,21 @@ static void a_branch_beside_another_width_is_a_branch(void **state) {
 // Operations of the framework.
 
 static void more_random_keys_are_no_counter(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "split", i);
-    explain(*state);
+    explain_first(*state, "split", 3);
     assert_int_equal(explanation.pattern_count, 0);
     for (size_t i = 0; i < 3; i++)
         expect_cause(i, RK_CAUSE_FIRST);
 }
 
 static void advice_on_a_slice_names_the_position(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "sliced", i);
-    explain(*state);
+    explain_first(*state, "sliced", 4);
     expect_cause(3, RK_CAUSE_CONSTANT);
     expect_in(explanation.items[3].advice, "each time with another position");
     expect_in(explanation.items[3].advice, "np.asarray");
 }
 
 static void an_operation_of_a_package_may_be_of_a_jitted_function(void **state) {
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "traced", i);
-    explain(*state);
+    explain_first(*state, "traced", 5);
     expect_cause(4, RK_CAUSE_CONSTANT);
     expect_in(explanation.items[4].advice,
               "Line 10 of train.py calls the package e3nn_jax, which runs broadcast_in_dim");
@@ -504,9 +479,7 @@ static void an_operation_of_a_package_may_be_of_a_jitted_function(void **state) 
 }
 
 static void advice_on_an_operation_names_the_call(void **state) {
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "split", i);
-    explain(*state);
+    explain_first(*state, "split", 5);
     assert_int_equal(explanation.pattern_count, 0);
     expect_cause(4, RK_CAUSE_CONSTANT);
     expect_in(explanation.items[4].advice, "Line 6 of train.py calls threefry_split");
@@ -561,17 +534,13 @@ static void another_order_in_one_start_is_a_branch(void **state) {
 // Inputs.
 
 static void two_functions_have_no_optional_inputs(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "models", i);
-    explain(*state);
+    explain_first(*state, "models", 3);
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
 }
 
 // The third class has no field that the second one lacks.
 static void states_of_several_classes_are_of_several_functions(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "solvers", i);
-    explain(*state);
+    explain_first(*state, "solvers", 3);
     for (size_t i = 0; i < 3; i++)
         expect_cause(i, RK_CAUSE_FIRST);
     assert_int_equal(explanation.pattern_count, 0);
@@ -608,9 +577,7 @@ static void two_functions_in_a_wrapper_are_two_functions(void **state) {
 }
 
 static void functions_of_one_factory_have_no_optional_inputs(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "factory", i);
-    explain(*state);
+    explain_first(*state, "factory", 3);
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
     for (size_t i = 1; i < 3; i++) {
         expect_cause(i, RK_CAUSE_PARAMETERS);
@@ -651,9 +618,7 @@ static void a_function_and_its_derivative_are_two_functions(void **state) {
 
 // The inputs have names only in the call of the user.
 static void the_passes_of_a_derivative_are_no_versions_of_the_function(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "called_derivative", i);
-    explain(*state);
+    explain_first(*state, "called_derivative", 3);
     for (size_t i = 1; i < 3; i++)
         expect_cause(i, RK_CAUSE_FIRST);
     assert_false(explanation.hidden_branch.answer);
@@ -700,9 +665,7 @@ static void two_functions_that_a_library_maps_are_two(void **state) {
 
 // Keras names the steps of all models alike.
 static void the_steps_of_two_models_are_no_branch(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "networks", i);
-    explain(*state);
+    explain_first(*state, "networks", 3);
     expect_cause(1, RK_CAUSE_SHAPE);
     expect_cause(2, RK_CAUSE_PARAMETERS);
     assert_true(rk_explained_needs_no_change(&explanation.items[2]));
@@ -717,9 +680,7 @@ static void two_samplers_are_two_functions(void **state) {
 }
 
 static void inputs_that_grow_are_not_optional(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "history", i);
-    explain(*state);
+    explain_first(*state, "history", 4);
     assert_null(find_pattern(RK_PATTERN_OPTIONAL_INPUTS));
     expect_cause(3, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[3].advice, "a list that grows");
@@ -857,9 +818,7 @@ static void whole_numbers_leave_the_branch_open(void **state) {
 
 // The first step has zeros in place of the state.
 static void a_later_step_is_not_compared_with_the_first(void **state) {
-    for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "torch_later", i);
-    explain(*state);
+    explain_first(*state, "torch_later", 3);
     assert_true(explanation.items[1].is_startup);
     assert_ptr_equal(explanation.items[2].nearest_of, explanation.items[1].compile);
     expect_cause(2, RK_CAUSE_STRUCTURE);
@@ -904,9 +863,7 @@ static void two_graphs_with_two_sets_are_not_one_with_three(void **state) {
 }
 
 static void keys_that_come_and_go_are_optional(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "keys", i);
-    explain(*state);
+    explain_first(*state, "keys", 4);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_OPTIONAL_INPUTS);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 3);
@@ -1191,9 +1148,7 @@ static void an_optional_key_is_a_branch(void **state) {
 static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
     ask(*state, "torch_key", 1);
     ask(*state, "torch_key", 2);
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "torch_growing", i);
-    explain(*state);
+    explain_first(*state, "torch_growing", 5);
     assert_true(find_pattern(RK_PATTERN_FRAGMENTS)->grows);
     expect_cause(1, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[1].advice, "graphs of this run grow, and this may follow from it");
@@ -1203,9 +1158,7 @@ static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
 
 // The loss of another size is compared with the loss, not with the accuracy of the same line.
 static void two_measures_of_one_line_are_two_programs(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_measures", i);
-    explain(*state);
+    explain_first(*state, "torch_measures", 4);
     expect_cause(1, RK_CAUSE_FIRST);
     for (size_t i = 2; i < 4; i++) {
         expect_cause(i, RK_CAUSE_SHAPE);
@@ -1231,9 +1184,7 @@ static void a_position_that_is_written_is_no_size(void **state) {
 }
 
 static void layers_operation_by_operation_are_no_changing_size(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "layered", i);
-    explain(*state);
+    explain_first(*state, "layered", 4);
     for (size_t i = 0; i < 4; i++)
         expect_cause(i, RK_CAUSE_FIRST);
     assert_int_equal(explanation.pattern_count, 0);
@@ -1292,9 +1243,7 @@ static void another_condition_is_no_version(void **state) {
 
 // A loop until a condition holds: its graphs grow all the same.
 static void checks_that_wait_for_a_value_are_graphs_that_grow(void **state) {
-    for (unsigned i = 1; i <= 5; i++)
-        ask(*state, "torch_until", i);
-    explain(*state);
+    explain_first(*state, "torch_until", 5);
     assert_non_null(find_pattern(RK_PATTERN_FRAGMENTS));
 }
 
@@ -1338,9 +1287,7 @@ static void what_waits_before_the_first_step_is_no_certain_branch(void **state) 
 // All lines of the third graph are lines of the first two.
 static void work_on_known_lines_is_no_certain_branch(void **state) {
     fixture *f = *state;
-    for (unsigned i = 1; i <= 3; i++)
-        ask(f, "torch_waiting", i);
-    explain(f);
+    explain_first(f, "torch_waiting", 3);
     expect_cause(2, RK_CAUSE_PARAMETERS);
     expect_in(explanation.items[2].advice, "One graph does all that the other one does");
     assert_false(explanation.hidden_branch.known);
@@ -1377,9 +1324,7 @@ static bool has_cause_of_kind(const rk_explained *item, rk_difference_kind kind)
 
 // The second program takes the state as an input, and cuts its batch at another position.
 static void a_position_does_not_follow_from_an_input(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_cut", i);
-    explain(*state);
+    explain_first(*state, "torch_cut", 4);
     expect_cause(1, RK_CAUSE_PARAMETERS);
     assert_true(has_cause_of_kind(&explanation.items[1], RK_DIFFERENCE_ATTRIBUTE));
     expect_in(explanation.items[1].advice, "This value is a constant");
@@ -1390,9 +1335,7 @@ static void a_position_does_not_follow_from_an_input(void **state) {
 
 // The first position is that of a program that another finding is about.
 static void all_values_of_a_place_are_listed(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_cut", i);
-    explain(*state);
+    explain_first(*state, "torch_cut", 4);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_COUNTER);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 2);
@@ -1401,9 +1344,7 @@ static void all_values_of_a_place_are_listed(void **state) {
 }
 
 static void positions_follow_from_the_length_of_a_sequence(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_lengths", i);
-    explain(*state);
+    explain_first(*state, "torch_lengths", 4);
     for (size_t i = 1; i < 4; i++) {
         expect_cause(i, RK_CAUSE_SHAPE);
         assert_false(has_cause_of_kind(&explanation.items[i], RK_DIFFERENCE_CONSTANT));
@@ -1462,9 +1403,7 @@ static void the_first_graph_that_grows_is_a_part_of_the_finding(void **state) {
 }
 
 static void graphs_that_grow_by_a_whole_model_are_one_finding(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_generate", i);
-    explain(*state);
+    explain_first(*state, "torch_generate", 4);
     assert_int_equal(explanation.pattern_count, 1);
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
@@ -1491,9 +1430,7 @@ static void the_position_of_a_slice_is_no_branch(void **state) {
 }
 
 static void an_element_of_a_tensor_is_a_position(void **state) {
-    for (unsigned i = 1; i <= 4; i++)
-        ask(*state, "torch_elements", i);
-    explain(*state);
+    explain_first(*state, "torch_elements", 4);
     for (size_t i = 1; i < 4; i++)
         expect_cause(i, RK_CAUSE_CONSTANT);
     assert_false(explanation.hidden_branch.answer);
