@@ -449,3 +449,20 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     item->advice = rk_strdup(rk_buf_text(&text));
     return item->advice ? NULL : rk_err_no_memory();
 }
+
+// Another order may come together with another size, and then the list of differences shows the
+// size only.
+rk_err *rk_advise_on_order(rk_explanation *x) {
+    bool has_other_order = false;
+    for (size_t i = 0; i < x->count; i++)
+        has_other_order |= rk_explain_is_reordered(&x->items[i]) && !x->items[i].nearest_of;
+    for (size_t i = 0; i < x->count && has_other_order; i++) {
+        rk_explained *item = &x->items[i];
+        if (item->cause == RK_CAUSE_SHAPE && item->nearest_run && !item->is_eager && item->advice)
+            RK_TRY(rk_explained_add_advice(item,
+                                           "But other programs have another order of the "
+                                           "operations than in that run, and perhaps this one has "
+                                           "as well: begin with that finding."));
+    }
+    return NULL;
+}

@@ -290,7 +290,7 @@ static rk_err *explain_each(rk_explainer *e) {
         mark_moved(&x->items[i]);
         RK_TRY(rk_advise(e->run, &x->items[i]));
     }
-    return NULL;
+    return rk_advise_on_order(x);
 }
 
 static void rk_explainer_cleanup(rk_explainer *e) {

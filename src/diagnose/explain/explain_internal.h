@@ -213,6 +213,10 @@ RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_c
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(const rk_run_model *run, rk_explained *item);
 
+// Appends to the advice on other sizes that the operations may have another order, too, if those of
+// other programs do.
+RK_HIDDEN RK_NODISCARD rk_err *rk_advise_on_order(rk_explanation *explanation);
+
 // Appends the advice on an input that took so many sizes. `item`: one of the programs.
 RK_HIDDEN void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text);
 

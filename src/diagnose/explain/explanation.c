@@ -146,6 +146,18 @@ void rk_explained_be_first(rk_explained *item) {
     item->similarity = 0;
 }
 
+rk_err *rk_explained_add_advice(rk_explained *item, const char *sentence) {
+    RK_AUTO(rk_buf) text = {0};
+    rk_buf_add_format(&text, "%s %s", item->advice, sentence);
+    RK_TRY(rk_buf_status(&text));
+    char *advice = rk_strdup(rk_buf_text(&text));
+    if (!advice)
+        return rk_err_no_memory();
+    rk_free(item->advice);
+    item->advice = advice;
+    return NULL;
+}
+
 bool rk_explained_is_constant(const rk_explained *explained) {
     for (size_t i = 0; i < explained->differences.cause_count; i++)
         if (!explained->differences.items[i].constant)

@@ -174,3 +174,6 @@ static inline const rk_difference *rk_explained_head(const rk_explained *item) {
 
 // Resets an item to RK_CAUSE_FIRST, without a nearest program.
 void rk_explained_be_first(rk_explained *item);
+
+// Appends a sentence to the advice of an item that has one.
+RK_NODISCARD rk_err *rk_explained_add_advice(rk_explained *item, const char *sentence);

@@ -106,6 +106,17 @@ static bool has_another_part(const rk_explained *item) {
     return PARTS * (a > b ? a - b : b - a) > (a < b ? a : b);
 }
 
+// Returns whether a constant is the position of a slice of a value of another size: a loop over the
+// rows of a smaller batch ends earlier. Then the size is the cause.
+static bool is_position_of_rows(const rk_explained *item, const rk_difference *d) {
+    static const char *const ops[] = {"hlo.dynamic-slice", "hlo.dynamic-update-slice",
+                                      "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"};
+    bool is_position = false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(ops) && d->kind == RK_DIFFERENCE_CONSTANT && d->op; i++)
+        is_position |= strcmp(d->op, ops[i]) == 0;
+    return is_position && item->cause == RK_CAUSE_SHAPE;
+}
+
 static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
     const rk_differences *list = &item->differences;
     size_t best = 0, fewest = count_with(x, item, &list->items[0], NULL);
@@ -114,7 +125,8 @@ static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
         if (is_change(item, change, item, head) || (head->file && !change->file))
             continue;
         size_t count = count_with(x, item, change, NULL);
-        if (class_of(item, change) == RK_CAUSE_CONSTANT && has_another_part(item))
+        if ((class_of(item, change) == RK_CAUSE_CONSTANT && has_another_part(item)) ||
+            is_position_of_rows(item, change))
             continue;
         if (count < fewest && count_with(x, item, head, change) >= ALONE_MIN) {
             best = i;

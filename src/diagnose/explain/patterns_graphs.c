@@ -112,14 +112,24 @@ static bool look_like_versions(const rk_sketch *a, const rk_sketch *b, bool both
                                               rk_same_results(a, b) >= VERSION_RESULTS));
 }
 
+// Returns whether two graphs of different steps have the same operations on the same lines: an
+// evaluation may do the same as a part of a step, for values of other sizes.
+static bool are_same_of_two_steps(const rk_graph *a, const rk_graph *b) {
+    const rk_sketch *one = &a->known->sketch, *other = &b->known->sketch;
+    return a->step != RK_NO_STEP && b->step != RK_NO_STEP && a->step != b->step &&
+           one->line_count && rk_same_operations(one, other) &&
+           rk_have_same_kinds_and_lines(one, other);
+}
+
 // Joins graphs that were not compared with another graph of this process: they were loaded, or
-// compared with an earlier run.
+// compared with an earlier run, or they are of another part of the job.
 static void join_uncompared(rk_graphs *list) {
     for (size_t i = 0; i < list->count; i++)
         for (size_t k = 0; k < i; k++)
             if (compared_with(list, i) == list->count && compared_with(list, k) == list->count &&
-                look_like_versions(&list->items[k].known->sketch, &list->items[i].known->sketch,
-                                   !list->items[i].item && !list->items[k].item))
+                (are_same_of_two_steps(&list->items[k], &list->items[i]) ||
+                 look_like_versions(&list->items[k].known->sketch, &list->items[i].known->sketch,
+                                    !list->items[i].item && !list->items[k].item)))
                 join(list, i, k);
 }
 

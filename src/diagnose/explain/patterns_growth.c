@@ -259,22 +259,6 @@ static bool may_follow(const rk_explained *item) {
            item->nearest_of->process == item->compile->process && rk_explained_is_torch(item);
 }
 
-static rk_err *advise_to_begin_with_growth(rk_explained *item) {
-    RK_AUTO(rk_buf) text = {0};
-    rk_buf_add_format(
-        &text,
-        "%s But graphs of this run grow, and this may follow from it: begin with that "
-        "finding.",
-        item->advice);
-    RK_TRY(rk_buf_status(&text));
-    char *advice = rk_strdup(rk_buf_text(&text));
-    if (!advice)
-        return rk_err_no_memory();
-    rk_free(item->advice);
-    item->advice = advice;
-    return NULL;
-}
-
 rk_err *rk_find_growing_graphs(rk_explainer *e) {
     rk_explanation *x = e->out;
     for (size_t p = 0; p < e->run->process_count; p++) {
@@ -296,7 +280,9 @@ rk_err *rk_find_growing_graphs(rk_explainer *e) {
             rk_explained_be_first(&x->items[members.items[i] - x->items]);
         for (size_t i = 0; i < x->count; i++)
             if (x->items[i].compile->process == p && may_follow(&x->items[i]))
-                RK_TRY(advise_to_begin_with_growth(&x->items[i]));
+                RK_TRY(rk_explained_add_advice(&x->items[i],
+                                               "But graphs of this run grow, and this may follow "
+                                               "from it: begin with that finding."));
     }
     return NULL;
 }

@@ -524,6 +524,21 @@ static void another_order_is_nearer_than_another_shape(void **state) {
     expect_in(explanation.items[0].advice, "a set of tensors");
 }
 
+// The list of differences shows another size, and not the order that changed with it.
+static void another_size_may_come_with_another_order(void **state) {
+    static const char *const jobs[] = {"ordered", "shape"};
+    fixture *f = *state;
+    for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++) {
+        run_fixture_keep_entry(f,
+                               &(fixture_kept){.job = jobs[i], .file = 1, .is_of_other_run = true});
+        (void)run_fixture_ask(&f->other, jobs[i], 1);
+        ask(f, jobs[i], 2);
+    }
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "But other programs have another order");
+}
+
 static void another_order_in_one_start_is_a_branch(void **state) {
     explain_two(*state, "ordered");
     expect_cause(1, RK_CAUSE_STRUCTURE);
@@ -2078,6 +2093,7 @@ int main(void) {
         TEST(another_order_in_another_start_is_no_branch),
         TEST(inputs_that_changed_places_are_another_order),
         TEST(another_order_is_nearer_than_another_shape),
+        TEST(another_size_may_come_with_another_order),
         TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
         TEST(two_functions_in_a_wrapper_are_two_functions),
