@@ -318,6 +318,57 @@ static bool is_moved(const rk_differ *d) {
     return moved > same;
 }
 
+// Counts the operations of one name and type of result on the line of a difference. Loops and
+// conditions may return any type.
+static size_t count_on_line(const rk_program_index *index, const rk_difference *of) {
+    const rk_model *m = index->model;
+    const char *type = of->after ? of->after : of->before;
+    size_t count = 0;
+    for (uint32_t i = 0; i < index->item_count; i++) {
+        const rk_op *op = &m->ops.items[index->items[i].op];
+        if (!rk_span_equal(rk_model_string(m, op->name), rk_span_text(of->op)))
+            continue;
+        rk_source place = rk_differ_place(index, index->items[i].op);
+        if (place.line != of->line || !rk_span_equal(place.file, rk_span_text(of->file)))
+            continue;
+        RK_AUTO(rk_buf) text = {0};
+        if (op->result_count && !op->region_count)
+            rk_program_index_write_type(m, m->values.items[op->first_result].type, &text);
+        count +=
+            op->region_count || (type && rk_span_equal(rk_buf_span(&text), rk_span_text(type)));
+    }
+    return count;
+}
+
+static bool is_one_sided(const rk_difference *one) {
+    return !one->follows && one->op && one->file &&
+           !rk_differ_ends(rk_span_text(one->op), "parameter") &&
+           (one->kind == RK_DIFFERENCE_OP_ADDED || one->kind == RK_DIFFERENCE_OP_REMOVED);
+}
+
+// Operations that both programs have equally often on one line, but that were not matched, come
+// after the others: a loop that carries more values contains what is new.
+static void place_common_last(const rk_differ *d) {
+    enum { PART = 10 };
+    rk_differences *list = &d->out->list;
+    size_t causes = 0, common = 0, added = d->out->added, removed = d->out->removed;
+    // With about as many operations, the same ones may be in another order.
+    bool is_order = PART * (added > removed ? added - removed : removed - added) <=
+                    (added > removed ? added : removed);
+    for (size_t i = 0; i < list->count && !d->moved && !is_order; i++) {
+        rk_difference *one = &list->items[i];
+        one->is_moved = is_one_sided(one) && count_on_line(d->a, one) == count_on_line(d->b, one);
+        causes += !one->follows;
+        common += one->is_moved;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        rk_difference *one = &list->items[i];
+        one->is_moved = one->is_moved && common < causes;
+        if (one->is_moved)
+            one->order = UINT32_MAX;
+    }
+}
+
 // Compares the module's own operations (meshes) first, then the entry function, then the others.
 // The order matters: the first difference of a source line becomes the cause.
 rk_err *rk_differ_ops(rk_differ *d) {
@@ -338,5 +389,6 @@ rk_err *rk_differ_ops(rk_differ *d) {
         if (!seen[f])
             RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
     note_sums(d);
+    place_common_last(d);
     return NULL;
 }

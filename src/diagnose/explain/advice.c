@@ -140,10 +140,9 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
            "is nothing to fix: each program is compiled once and stored.";
 }
 
-// Returns whether two programs of one run differ only in operations that reshape, transpose or
-// broadcast. In another run, these may be of numbers that are equal, 0 or 1.
-static bool is_same_but_views(const rk_explained *item) {
-    return item->nearest_of && item->program && item->nearest && item->program->has_sketch &&
+bool rk_explain_has_other_views(const rk_explained *item) {
+    return rk_explained_is_torch(item) && item->cause == RK_CAUSE_STRUCTURE && item->nearest_of &&
+           item->program && item->nearest && item->program->has_sketch &&
            item->nearest->has_sketch &&
            item->program->sketch.structure != item->nearest->sketch.structure &&
            rk_same_operations(&item->program->sketch, &item->nearest->sketch);
@@ -176,7 +175,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "Python process may have another order. PYTHONHASHSEED=0 in the environment "
                        "of the job keeps it if the set holds strings; use a list in place of a "
                        "set of other objects.";
-    if (torch && is_same_but_views(item))
+    if (rk_explain_has_other_views(item))
         return "The two graphs have the same operations but for transposes and reshapes: "
                "PyTorch/XLA records a view of a tensor once or twice. Each graph is compiled once "
                "and stored, and there is nothing to fix.";

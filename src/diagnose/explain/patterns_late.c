@@ -313,10 +313,9 @@ static void describe_call(late *const *group, size_t count, const rk_stack_frame
                           is_one ? "" : "s", is_one ? "" : "s");
     rk_buf_add_format(
         &text->advice,
-        "If %s only calculates, compile it as one program: %s(%s).%s If it also does other "
-        "things (it is a generator, or reads values), put what it calculates into a function of "
-        "its "
-        "own, and jit that.",
+        "If %s only calculates and returns arrays, compile it as one program: %s(%s).%s If it "
+        "returns a function, jit a function of your own that calls both. If it also does other "
+        "things (it is a generator, or reads values), jit a function with what it calculates.",
         called->function, jit, called->function,
         strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
                                     : "");

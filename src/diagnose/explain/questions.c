@@ -69,7 +69,8 @@ static bool is_no_branch(const rk_explained *item) {
            (rk_explain_is_of_values(item) && !rk_explain_is_of_integers(item)) ||
            rk_explain_is_of_container(item) ||
            (rk_explain_is_reordered(item) && !item->nearest_of) ||
-           rk_explain_moves_slice_first(item);
+           rk_explain_moves_slice_first(item) ||
+           (rk_explain_has_other_views(item) && !rk_explain_is_reordered(item));
 }
 
 // Returns whether two graphs of PyTorch/XLA compute nearly the same, and only one of them returns
@@ -233,14 +234,30 @@ static void write_one_sided(const rk_explained *item, const rk_difference *d, rk
     rk_buf_add_format(text, ": %s", added ? d->after : d->before ? d->before : "of unknown type");
 }
 
+// An operation that only one of the two programs has, without the name of its dialect.
+static void write_operation(const rk_explained *item, const rk_difference *d, rk_buf *text) {
+    const char *dot = d->op ? strchr(d->op, '.') : NULL;
+    bool added = d->kind == RK_DIFFERENCE_OP_ADDED;
+    rk_buf_add_format(text, "%s %s %s", rk_explained_name(item),
+                      added ? "has the additional operation" : "no longer has the operation",
+                      dot     ? dot + 1
+                      : d->op ? d->op
+                              : "");
+    if (d->after || d->before)
+        rk_buf_add_format(text, ": %s", d->after ? d->after : d->before);
+}
+
 static void write_yes(const rk_explained *item, const rk_difference *d, size_t count,
                       rk_buf *text) {
     const char *thing = d->attribute ? rk_value_words_name(d) : d->op ? d->op : "";
     bool one_sided =
         (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED) &&
         !(d->before && d->after);
+    bool is_op = d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED;
     if (one_sided) {
         write_one_sided(item, d, text);
+    } else if (is_op) {
+        write_operation(item, d, text);
     } else {
         rk_buf_add_format(text, "%s of %s: ", thing, rk_explained_name(item));
         rk_value_words_add(d, d->before, text);

@@ -87,14 +87,35 @@ static rk_err *add_member(line_sizes *list, const rk_explained *item, const rk_d
     return NULL;
 }
 
+static bool has_axis(const line_sizes *list, size_t axis) {
+    for (size_t i = 0; i < list->size_count; i++)
+        if (list->sizes[i].axis == axis)
+            return true;
+    return false;
+}
+
+// Returns whether two types differ only along axes that have several sizes already. Else the inputs
+// of one number may be two tensors.
+static bool is_same_tensor(const line_sizes *list, const char *before, const char *after) {
+    rk_dims a, b;
+    if (!rk_parse_dims(before, &a) || !rk_parse_dims(after, &b) || a.count != b.count)
+        return false;
+    for (size_t i = 0; i < a.count; i++)
+        if (a.sizes[i] != b.sizes[i] && !has_axis(list, i))
+            return false;
+    return true;
+}
+
 // Adds a group, and what other programs of the process have in place of its inputs.
 static rk_err *add_group(const rk_explainer *e, line_sizes *list, const rk_members *group) {
     RK_AUTO(rk_collected) all = {.count = 0};
+    const rk_difference *value = rk_value_difference(group->items[0]);
     for (size_t i = 0; i < group->count; i++)
-        RK_TRY(add_member(list, group->items[i], rk_value_difference(group->items[0])));
+        RK_TRY(add_member(list, group->items[i], value));
     RK_TRY(rk_values_collect(e, group, true, &all));
-    for (size_t i = 1; i < all.count; i++)
-        RK_TRY(add_difference(list, all.all[0], all.all[i], true));
+    for (size_t i = 0; i < all.count; i++)
+        if (is_same_tensor(list, value->after, all.all[i]))
+            RK_TRY(add_difference(list, value->after, all.all[i], true));
     for (size_t i = 0; i < all.requested_count; i++)
         RK_TRY(add_program(list, all.requested[i]));
     return NULL;
