@@ -60,6 +60,21 @@ rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t i
     };
 }
 
+rk_differ_subject rk_differ_subject_of_parameter(const rk_program_index *index, uint32_t number) {
+    rk_differ_subject subject = {.op = rk_span_text("parameter"),
+                                 .function = index->functions[index->entry].name,
+                                 .place = index->call};
+    uint32_t value = index->parameters[number].value;
+    uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
+    uint32_t user = op == RK_NO_ID ? RK_NO_ID : index->user[op];
+    if (subject.place.file.len || op == RK_NO_ID)
+        return subject;
+    if (!(user != RK_NO_ID && rk_program_index_source(index, user, &subject.place)) &&
+        !rk_program_index_source(index, op, &subject.place))
+        subject.place = (rk_source){0};
+    return subject;
+}
+
 bool rk_differ_is_known_line(rk_differ *d, const rk_source *place) {
     if (!place->file.len)
         return false;

@@ -54,6 +54,11 @@ RK_HIDDEN rk_source rk_differ_place(const rk_program_index *index, uint32_t op);
 
 // Returns the operation of an item, with its line (rk_differ_place).
 RK_HIDDEN rk_differ_subject rk_differ_subject_of(const rk_program_index *index, uint32_t item);
+// Describes a parameter. Its place is the call of the program. If that is unknown, it is the
+// operation that uses it first, else the parameter's own operation (HLO): all keys of a batch may
+// go to the device on one line, but each has its own use.
+RK_HIDDEN rk_differ_subject rk_differ_subject_of_parameter(const rk_program_index *index,
+                                                           uint32_t number);
 
 // Returns whether a difference was found on this line before, and records the line. One line of the
 // source makes many operations, also those of its gradient; only the first one is a cause. False if

@@ -16,24 +16,6 @@ static rk_span name_of(const rk_program_index *index, uint32_t number, char buff
     return rk_span_of(buffer, len);
 }
 
-// The place of a parameter is the call of the program. If that is unknown, it is the operation that
-// uses it first, else the parameter's own operation (HLO): all keys of a batch may go to the device
-// on one line, but each has its own use.
-static rk_differ_subject subject_of(const rk_program_index *index, uint32_t number) {
-    rk_differ_subject subject = {.op = rk_span_text("parameter"),
-                                 .function = index->functions[index->entry].name,
-                                 .place = index->call};
-    uint32_t value = index->parameters[number].value;
-    uint32_t op = value == RK_NO_ID ? RK_NO_ID : index->producer[value];
-    uint32_t user = op == RK_NO_ID ? RK_NO_ID : index->user[op];
-    if (subject.place.file.len || op == RK_NO_ID)
-        return subject;
-    if (!(user != RK_NO_ID && rk_program_index_source(index, user, &subject.place)) &&
-        !rk_program_index_source(index, op, &subject.place))
-        subject.place = (rk_source){0};
-    return subject;
-}
-
 static void write_parameter_type(const rk_program_index *index, uint32_t number, rk_buf *out) {
     uint32_t value = index->parameters[number].value;
     if (value != RK_NO_ID)
@@ -72,7 +54,7 @@ static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j, rk_difference_
     uint32_t after = d->b->model->values.items[after_value].type;
     if (rk_differ_types(d, before, after) != kind)
         return NULL;
-    rk_differ_subject subject = subject_of(d->b, j);
+    rk_differ_subject subject = rk_differ_subject_of_parameter(d->b, j);
     // Two inputs with the same change of size, such as a batch size, are one cause.
     subject.follows = kind == RK_DIFFERENCE_SHAPE ? note_sizes(d, before, after) : d->dtypes > 0;
     *(kind == RK_DIFFERENCE_SHAPE ? &d->shapes : &d->dtypes) += 1;
@@ -152,7 +134,7 @@ static bool is_dict(const rk_program_index *index, uint32_t node) {
 
 static rk_err *compare_attrs(rk_differ *d, uint32_t i, uint32_t j) {
     uint32_t before = d->a->parameters[i].attrs, after = d->b->parameters[j].attrs;
-    rk_differ_subject subject = subject_of(d->b, j);
+    rk_differ_subject subject = rk_differ_subject_of_parameter(d->b, j);
     char buffer[32];
     rk_span parameter = name_of(d->b, j, buffer);
     if (before == after && before == RK_NO_ID)
@@ -254,7 +236,7 @@ static bool is_known(const rk_differ *d, const rk_program_index *index, uint32_t
 
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t number, bool placed) {
     const rk_program_index *index = added ? d->b : d->a;
-    rk_differ_subject subject = subject_of(index, number);
+    rk_differ_subject subject = rk_differ_subject_of_parameter(index, number);
     // Place a removed parameter at the call in the later program.
     if (!added && d->b->call.file.len)
         subject.place = d->b->call;
@@ -290,7 +272,7 @@ static rk_err *compare_matched(rk_differ *d, bool placed, rk_difference_kind kin
         uint32_t j = d->parameter[i];
         if (j == RK_NO_ID)
             continue;
-        rk_differ_subject subject = subject_of(d->b, j);
+        rk_differ_subject subject = rk_differ_subject_of_parameter(d->b, j);
         if (is_placed(&subject) != placed)
             continue;
         RK_TRY(kind == RK_DIFFERENCE_ATTRIBUTE ? compare_attrs(d, i, j)

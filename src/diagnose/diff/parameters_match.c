@@ -281,6 +281,33 @@ static bool contradicts(rk_span before, rk_span after, rk_span other_before, rk_
     return false;
 }
 
+// Returns whether an input is a list of whole numbers, such as the indices that a mask selects.
+static bool is_list(const rk_program_index *index, uint32_t number) {
+    rk_span dims, element;
+    return !index->parameters[number].name.len && find_type(index, number, &dims, &element) &&
+           dims.len && (rk_span_is(element, "s64") || rk_span_is(element, "s32"));
+}
+
+// Returns whether two inputs are such lists on one line. Several lists of one length may get
+// several lengths.
+static bool are_lists_of_line(const rk_differ *d, uint32_t i, uint32_t j) {
+    if (!is_list(d->a, i) || !is_list(d->b, j) ||
+        rk_differ_hash_type(d->a, d->a->parameters[i].value, false) !=
+            rk_differ_hash_type(d->b, d->b->parameters[j].value, false))
+        return false;
+    rk_source a = rk_differ_subject_of_parameter(d->a, i).place,
+              b = rk_differ_subject_of_parameter(d->b, j).place;
+    return a.file.len && rk_source_same_line(&a, &b);
+}
+
+// Pairs the open lists of one line in order.
+static void match_lists(rk_differ *d) {
+    for (uint32_t i = 0; i < d->a->parameter_count; i++)
+        for (uint32_t j = 0; j < d->b->parameter_count && d->parameter[i] == RK_NO_ID; j++)
+            if (d->parameter_back[j] == RK_NO_ID && are_lists_of_line(d, i, j))
+                pair(d, i, j);
+}
+
 // Separates inputs again that were matched by a guess: if only one program has some inputs, and one
 // size becomes two sizes, then these are other inputs, not other shapes.
 static void separate_contradictions(rk_differ *d) {
@@ -294,7 +321,7 @@ static void separate_contradictions(rk_differ *d) {
                 contradicts(before, after, other_before, other_after))
                 wrong[i] = wrong[k] = true;
     for (uint32_t i = 0; i < count && count <= INPUTS_MAX; i++) {
-        if (!wrong[i])
+        if (!wrong[i] || are_lists_of_line(d, i, d->parameter[i]))
             continue;
         d->parameter_back[d->parameter[i]] = RK_NO_ID;
         d->parameter[i] = RK_NO_ID;
@@ -397,9 +424,11 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
         match_positions(d, true);
     if (!same_count) {
         separate_contradictions(d);
+        match_lists(d);
         return NULL;
     }
     prefer_positions(d);
+    match_lists(d);
     undo_cycles(d);
     return NULL;
 }

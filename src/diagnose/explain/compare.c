@@ -249,6 +249,38 @@ static void find_rows(rk_explained *item) {
     item->cause = RK_CAUSE_SHAPE;
 }
 
+// A list of whole numbers with another length.
+static bool is_length_of_list(const rk_difference *d) {
+    return is_shape_of_input(d) && d->file && d->after && strstr(d->after, "xs64>");
+}
+
+static bool is_on_line_of_list(const rk_differences *list, const rk_difference *d) {
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (is_length_of_list(&list->items[i]) && rk_is_on_same_line(&list->items[i], d))
+            return true;
+    return false;
+}
+
+// Lists of indices, such as those of x[mask], have other lengths. A list without elements selects
+// nothing, so its other inputs are missing. The lengths are the cause if there are more of them.
+static void find_lengths(rk_explained *item) {
+    rk_differences *list = &item->differences;
+    size_t lengths = 0, others = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item))
+        return;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        const rk_difference *d = &list->items[i];
+        lengths += is_length_of_list(d);
+        others += !is_length_of_list(d);
+        if (!is_on_line_of_list(list, d) && !rk_is_of_result(d))
+            return;
+    }
+    if (lengths <= others)
+        return;
+    lead_with(list, list->cause_count, is_length_of_list);
+    item->cause = RK_CAUSE_SHAPE;
+}
+
 // A slice is not changed by a number that is computed from its size. So the slice is the cause if
 // all other causes are numbers, one of which equals another one in one of the two programs.
 static void find_slices(rk_explained *item) {
@@ -303,6 +335,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     item->libraries = best.diff.libraries;
     find_reordered(item);
     find_rows(item);
+    find_lengths(item);
     find_slices(item);
     forget_shapes_of_other_inputs(item);
     return NULL;

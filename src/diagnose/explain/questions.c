@@ -113,11 +113,21 @@ static bool repeats_lines(const rk_explanation *x, const rk_explained *item) {
     return sketch->line_count > 0;
 }
 
+// Returns whether a graph of PyTorch/XLA that was executed once does all that an earlier one does,
+// and more: its arguments may be computed in it, because nothing executed them before.
+static bool may_compute_arguments(const rk_explanation *x, const rk_explained *item) {
+    return item->cause == RK_CAUSE_PARAMETERS && rk_explained_is_torch(item) && item->nearest_of &&
+           item->program->has_sketch && item->nearest->has_sketch &&
+           rk_explain_executions(x->run, item->compile) == 1 &&
+           item->program->sketch.op_count > item->nearest->sketch.op_count &&
+           rk_contained_operations(&item->nearest->sketch, &item->program->sketch) >= 1;
+}
+
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
 // values that were computed before the step.
 static bool has_other_values(const rk_explanation *x, const rk_explained *item) {
     return rk_explain_takes_and_returns_more(item) || rk_explain_swaps_inputs(item) ||
-           returns_more(item) || repeats_lines(x, item);
+           returns_more(item) || repeats_lines(x, item) || may_compute_arguments(x, item);
 }
 
 // Returns whether the program of a request was compiled before a step.
