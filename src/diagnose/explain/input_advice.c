@@ -344,9 +344,10 @@ static const char *torch_advice(const rk_explained *item) {
     return "One of the two graphs takes an input that the other one does not take. Each graph is "
            "compiled once and stored. If it is an optional value, always pass one, with a neutral "
            "value where there is none. If the other graph calculates the value itself, Python took "
-           "another branch: do the same in both branches. If an optimizer begins to update more "
-           "parameters, or if a number (a rate) is 0 or 1 in one of the graphs, there is "
-           "nothing to fix.";
+           "another branch: do the same in both branches. If it belongs to a computation that "
+           "nothing executed before (that of an argument), call torch_xla.sync() after that "
+           "computation. If an optimizer begins to update more parameters, or if a number (a rate) "
+           "is 0 or 1 in one of the graphs, there is nothing to fix.";
 }
 
 static const char *jax_advice(const rk_explained *item) {

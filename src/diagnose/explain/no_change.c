@@ -183,12 +183,15 @@ static bool is_of_start(const rk_explanation *x, const rk_run_compile *request) 
     return !item || !item->nearest_of || item->cause == RK_CAUSE_FIRST || item->is_startup;
 }
 
-// Returns whether JAX's later program takes no value that the earlier one returns, although it has
-// additional inputs: an option of the call is a Python value in one of them.
-static bool takes_no_result(const rk_explained *item) {
+// Returns whether the later program takes no value that the earlier one returns, although it has
+// additional inputs: in JAX, an option of the call is a Python value in one of them. In
+// PyTorch/XLA, a graph that was executed once may compute the argument of a call.
+static bool takes_no_result(const rk_run_model *run, const rk_explained *item) {
     const rk_sketch *before = &item->nearest->sketch;
     bool takes = false;
-    if (!item->nearest->has_sketch || !before->is_mlir)
+    if (!item->nearest->has_sketch ||
+        (!before->is_mlir &&
+         (rk_explain_executions(run, item->compile) != 1 || rk_explain_takes_what_was_zero(item))))
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
@@ -209,7 +212,7 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     uint64_t executions = before ? rk_explain_executions(run, before) : 0;
     bool is_state = rk_explain_takes_state_of_few(item);
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
-           !are_two_updates(item) && !takes_number_first(item) && !takes_no_result(item) &&
+           !are_two_updates(item) && !takes_number_first(item) && !takes_no_result(run, item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
            ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||

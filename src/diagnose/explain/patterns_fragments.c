@@ -361,7 +361,7 @@ static rk_err *look_at(rk_explainer *e, size_t process, const rk_steps *steps, b
         return NULL;
     RK_TRY(take_members(&list, &members));
     const rk_sketch_line *line;
-    RK_TRY(rk_pieces_describe(e, process, &list, step.device_to_host, &text, &line));
+    RK_TRY(rk_pieces_describe(e, process, steps, &list, step.device_to_host, &text, &line));
     // Not all programs of a step are known. Those that are loaded cost nothing.
     if (list.count < list.usual && !list.is_all && cost_ns(&members) > 0)
         rk_buf_add_format(&text.summary, "; the seconds are those of %zu of them", list.count);

@@ -38,6 +38,6 @@ void rk_pieces_cleanup(rk_pieces *list);
 // Writes the text of a finding, and finds its line. `process`: whose steps these are. `reads`: to
 // the host in each step. `*out_line` is borrowed; NULL: not known.
 RK_HIDDEN RK_NODISCARD rk_err *rk_pieces_describe(const rk_explainer *e, size_t process,
-                                                  const rk_pieces *list, double reads,
-                                                  rk_pattern_text *text,
+                                                  const rk_steps *steps, const rk_pieces *list,
+                                                  double reads, rk_pattern_text *text,
                                                   const rk_sketch_line **out_line);

@@ -39,20 +39,41 @@ static bool is_called_by_start(const rk_explainer *e, size_t process, const rk_p
     return false;
 }
 
+// Returns whether the process first called an operation in a step. The first step may begin with
+// operations that make its batch: these are not told from the start.
+static bool is_first_called_in_step(const rk_explainer *e, size_t process, const rk_steps *steps,
+                                    const rk_known *known) {
+    for (size_t i = 0; i < e->run->compile_count; i++) {
+        const rk_run_compile *compile = &e->run->compiles[i];
+        if (compile->process != process || e->seen[i] != known)
+            continue;
+        uint64_t step = rk_steps_of_compile(steps, compile);
+        return step != RK_NO_STEP && step > 0;
+    }
+    return false;
+}
+
 // Returns the lines that the fragments come from, the one with the most of them first. The caller
-// owns `*out_lines`. `*out_are_all`: the lines of all operations are known.
-static rk_err *take_lines(const rk_explainer *e, size_t process, const rk_pieces *list,
-                          line_count **out_lines, size_t *out_count, bool *out_are_all) {
+// owns `*out_lines`. `*out_are_all`: the lines of all operations are known. If some operations were
+// first called in a step, the lines of the others may be those of the start.
+static rk_err *take_lines(const rk_explainer *e, size_t process, const rk_steps *steps,
+                          const rk_pieces *list, line_count **out_lines, size_t *out_count,
+                          bool *out_are_all) {
     line_count *lines = rk_calloc(list->count + 1, sizeof *lines);
     size_t count = 0;
+    bool has_steps = false;
     *out_are_all = list->count >= list->usual;
     if (!lines)
         return rk_err_no_memory();
+    for (size_t i = 0; i < list->count; i++)
+        has_steps |= is_first_called_in_step(e, process, steps, list->items[i].known);
     for (size_t i = 0; i < list->count; i++) {
-        const rk_sketch_line *line = rk_sketch_place(&list->items[i].known->sketch);
+        const rk_known *known = list->items[i].known;
+        const rk_sketch_line *line = rk_sketch_place(&known->sketch);
         size_t k = 0;
         bool is_of_start = !list->is_called_before && !list->is_all &&
-                           is_called_by_start(e, process, list, list->items[i].known);
+                           ((has_steps && !is_first_called_in_step(e, process, steps, known)) ||
+                            is_called_by_start(e, process, list, known));
         *out_are_all &= !is_of_start;
         if (!line || is_of_start)
             continue;
@@ -139,13 +160,14 @@ static void describe(const rk_pieces *list, const char *lines, bool are_known, d
                     "and read what is to be logged once, after the step.");
 }
 
-rk_err *rk_pieces_describe(const rk_explainer *e, size_t process, const rk_pieces *list,
-                           double reads, rk_pattern_text *text, const rk_sketch_line **out_line) {
+rk_err *rk_pieces_describe(const rk_explainer *e, size_t process, const rk_steps *steps,
+                           const rk_pieces *list, double reads, rk_pattern_text *text,
+                           const rk_sketch_line **out_line) {
     rk_autofree line_count *lines = NULL;
     RK_AUTO(rk_buf) places = {0};
     size_t count = 0;
     bool are_all;
-    RK_TRY(take_lines(e, process, list, &lines, &count, &are_all));
+    RK_TRY(take_lines(e, process, steps, list, &lines, &count, &are_all));
     add_lines(lines, count, are_all, &places);
     describe(list, rk_buf_text(&places), count > 0, reads, text);
     bool is_known = count && (list->is_called_before || !list->is_scattered);

@@ -1437,6 +1437,37 @@ static void a_random_operation_between_two_steps_is_no_branch(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+// Masks select other numbers of elements, and one of them none.
+static void lists_of_other_lengths_are_other_sizes(void **state) {
+    explain_two(*state, "torch_indices");
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_in(explanation.items[1].advice, "keep all elements and multiply by the mask");
+    assert_false(explanation.hidden_branch.answer);
+    assert_true(explanation.input_shapes.answer);
+}
+
+// Nothing executed the argument of the second call before it.
+static void an_argument_that_waits_is_not_known_to_be_a_branch(void **state) {
+    ask(*state, "torch_argument", 1);
+    ask(*state, "torch_argument", 2);
+    execute(*state, 1, 0);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.hidden_branch.evidence, "they were computed earlier and not executed");
+    assert_false(explanation.hidden_branch.known);
+}
+
+static void a_loop_that_carries_more_values_is_not_new(void **state) {
+    explain_two(*state, "carried");
+    expect_cause(1, RK_CAUSE_STRUCTURE);
+    const rk_differences *list = &explanation.items[1].differences;
+    assert_string_equal(list->items[list->cause_count - 1].op, "stablehlo.while");
+    assert_true(list->items[list->cause_count - 1].is_moved);
+    for (size_t i = 0; i + 1 < list->cause_count; i++)
+        assert_false(list->items[i].is_moved);
+    expect_in(explanation.hidden_branch.evidence, "jit_step has the additional operation reduce");
+}
+
 static void the_position_of_a_slice_is_no_branch(void **state) {
     explain_two(*state, "torch_batches");
     expect_cause(1, RK_CAUSE_STRUCTURE);
@@ -2198,6 +2229,9 @@ int main(void) {
         TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
         TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
         TEST(a_random_operation_between_two_steps_is_no_branch),
+        TEST(lists_of_other_lengths_are_other_sizes),
+        TEST(an_argument_that_waits_is_not_known_to_be_a_branch),
+        TEST(a_loop_that_carries_more_values_is_not_new),
         TEST(the_position_of_a_slice_is_no_branch),
         TEST(an_element_of_a_tensor_is_a_position),
         TEST(a_read_of_another_tensor_is_first),
