@@ -98,12 +98,23 @@ static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
            (!rk_has_own_line(a, b) || !rk_has_own_line(b, a));
 }
 
+// Returns whether a graph computes a lot for a list of whole numbers, such as the nodes of a mask.
+static bool is_large_for_list(const rk_explained *item) {
+    enum { OPERATIONS_MIN = 128 };
+    const rk_difference *head = rk_explained_head(item);
+    return item->program->sketch.op_count >= OPERATIONS_MIN && head && head->after &&
+           strstr(head->after, "xs64>");
+}
+
 // Returns whether two graphs of one step are executed equally often: at least as often as there are
 // steps, or once, before the steps. Then no size changes from step to step, and the graphs are for
-// two tensors, such as two parameters of a model.
+// two tensors, such as two parameters of a model. Exception: a model is called for the nodes of two
+// masks.
 static bool are_executed_together(const rk_explanation *x, const rk_steps *steps,
                                   const rk_explained *item) {
     enum { STEPS_MIN = 3 };
+    if (is_large_for_list(item))
+        return false;
     uint64_t count = steps->processes[item->compile->process].count;
     uint64_t executions = rk_explain_executions(x->run, item->compile);
     bool is_of_steps = count >= STEPS_MIN && executions >= count;

@@ -164,7 +164,7 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
                               "training, validation and test, there is nothing to fix: each "
                               "program is compiled once and stored. ");
     if (may_select(item)) {
-        rk_buf_add_text(text, SELECTION " Otherwise pad them to one length.");
+        rk_buf_add_text(text, SELECTION " Otherwise pad them to one length, and mask the padding.");
         return;
     }
     if (normalizes_batch(item) && is_of_rows(item)) {

@@ -1446,6 +1446,17 @@ static void lists_of_other_lengths_are_other_sizes(void **state) {
     assert_true(explanation.input_shapes.answer);
 }
 
+// Each step executes a model for the rows of three masks.
+static void a_model_for_several_lists_has_several_sizes(void **state) {
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_parts", i);
+    execute(*state, 10, 10);
+    explain(*state);
+    expect_cause(1, RK_CAUSE_SHAPE);
+    expect_cause(2, RK_CAUSE_SHAPE);
+    assert_true(explanation.input_shapes.answer);
+}
+
 // Nothing executed the argument of the second call before it.
 static void an_argument_that_waits_is_not_known_to_be_a_branch(void **state) {
     ask(*state, "torch_argument", 1);
@@ -2230,6 +2241,7 @@ int main(void) {
         TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
         TEST(a_random_operation_between_two_steps_is_no_branch),
         TEST(lists_of_other_lengths_are_other_sizes),
+        TEST(a_model_for_several_lists_has_several_sizes),
         TEST(an_argument_that_waits_is_not_known_to_be_a_branch),
         TEST(a_loop_that_carries_more_values_is_not_new),
         TEST(the_position_of_a_slice_is_no_branch),
