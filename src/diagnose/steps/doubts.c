@@ -97,7 +97,7 @@ static int most_work_first(const void *a, const void *b) {
 // Returns whether a tenth of the steps of a pattern carries most of its work. Then these may be the
 // steps, and the others only read numbers.
 static rk_err *is_uneven(const rk_step_ranges *list, uint32_t pattern, bool *out_uneven) {
-    const double steps_min = 20, most = 0.6;
+    const double steps_min = 20, most = 0.5;
     rk_autofree rk_journal_steps *sorted = rk_calloc(list->count + 1, sizeof *sorted);
     double steps = 0, work = 0, top = 0;
     size_t count = 0;

@@ -1449,7 +1449,7 @@ static void lists_of_other_lengths_are_other_sizes(void **state) {
 // Each step executes a model for the rows of three masks.
 static void a_model_for_several_lists_has_several_sizes(void **state) {
     for (unsigned i = 1; i <= 3; i++)
-        ask(*state, "torch_parts", i);
+        ask(*state, "torch_masks", i);
     execute(*state, 10, 10);
     explain(*state);
     expect_cause(1, RK_CAUSE_SHAPE);
