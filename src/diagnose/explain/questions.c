@@ -113,14 +113,36 @@ static bool repeats_lines(const rk_explanation *x, const rk_explained *item) {
     return sketch->line_count > 0;
 }
 
-// Returns whether a graph of PyTorch/XLA that was executed once does all that an earlier one does,
-// and more: its arguments may be computed in it, because nothing executed them before.
+// Returns whether a graph that was executed once does all that another one does, and more.
+static bool does_more_once(const rk_explanation *x, const rk_run_compile *request,
+                           const rk_known *program, const rk_known *other) {
+    return rk_explain_executions(x->run, request) == 1 &&
+           program->sketch.op_count > other->sketch.op_count &&
+           rk_contained_operations(&other->sketch, &program->sketch) >= 1;
+}
+
+// Returns whether one of two graphs of PyTorch/XLA may compute its arguments, because nothing
+// executed them before.
 static bool may_compute_arguments(const rk_explanation *x, const rk_explained *item) {
     return item->cause == RK_CAUSE_PARAMETERS && rk_explained_is_torch(item) && item->nearest_of &&
            item->program->has_sketch && item->nearest->has_sketch &&
-           rk_explain_executions(x->run, item->compile) == 1 &&
-           item->program->sketch.op_count > item->nearest->sketch.op_count &&
-           rk_contained_operations(&item->nearest->sketch, &item->program->sketch) >= 1;
+           (does_more_once(x, item->compile, item->program, item->nearest) ||
+            does_more_once(x, item->nearest_of, item->nearest, item->program));
+}
+
+// Returns whether an input of a function of JAX may belong to another model: its type differs in
+// more than the number of rows.
+static bool is_of_other_model(const rk_explained *item) {
+    size_t axis, others = 0, one_sided = 0;
+    if (item->cause != RK_CAUSE_PARAMETERS || rk_explained_is_torch(item) || !item->nearest_of)
+        return false;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        one_sided += rk_is_input_of_one_side(d);
+        others += d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
+                  (!rk_only_axis(d->before, d->after, &axis) || axis > 0);
+    }
+    return one_sided > 0 && others > 1;
 }
 
 // Returns whether two graphs of PyTorch/XLA take or return other values: those of a branch, or
@@ -182,10 +204,10 @@ static bool is_among_growing(const rk_explanation *x, const rk_explained *item) 
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 static bool may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !is_no_branch(item) && !rk_explained_is_constant(item) &&
-           (is_of_same_lines(item) || rk_explain_is_reordered(item) || item->takes_lists ||
-            has_other_values(x, item) || item->follows_start || follows_first_step(x, item) ||
-            rk_explain_has_special_number(item) || rk_explain_is_of_integers(item) ||
-            is_among_growing(x, item));
+           (is_of_same_lines(item) || is_of_other_model(item) || rk_explain_is_reordered(item) ||
+            item->takes_lists || has_other_values(x, item) || item->follows_start ||
+            follows_first_step(x, item) || rk_explain_has_special_number(item) ||
+            rk_explain_is_of_integers(item) || is_among_growing(x, item));
 }
 
 // The first input that the program adds to. The first difference may be a state that the first step
@@ -218,8 +240,9 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
                                  : rk_explained_head(item);
     // A branch may come with an input of another shape, and so may an input more or fewer.
     // Between two starts of JAX, another layer changes both.
-    bool has_other_inputs =
-        item->cause == RK_CAUSE_PARAMETERS && (item->nearest_of || rk_explained_is_torch(item));
+    bool has_other_inputs = item->cause == RK_CAUSE_PARAMETERS &&
+                            (item->nearest_of || rk_explained_is_torch(item)) &&
+                            !may_compute_arguments(x, item);
     bool shapes =
         what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || has_other_inputs);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
@@ -333,6 +356,12 @@ static void write_may_be_branch(const rk_explanation *x, const rk_explained *ite
                           " take%s another number of tensors of one type than other graphs: a "
                           "list of tensors decides how many, or a branch does",
                           s);
+    else if (is_of_other_model(item))
+        rk_buf_add_format(
+            text,
+            " take%s other inputs, and inputs of other shapes: the function is called "
+            "for another model, or a branch decides",
+            s);
     else if (returns_more(item))
         rk_buf_add_format(text,
                           " return%s values that other graphs do not: a branch computes them, or "

@@ -1468,6 +1468,13 @@ static void an_argument_that_waits_is_not_known_to_be_a_branch(void **state) {
     assert_false(explanation.hidden_branch.known);
 }
 
+static void a_step_for_another_model_is_not_known_to_be_a_branch(void **state) {
+    explain_two(*state, "deeper");
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "the function is called for another model");
+}
+
 static void a_loop_that_carries_more_values_is_not_new(void **state) {
     explain_two(*state, "carried");
     expect_cause(1, RK_CAUSE_STRUCTURE);
@@ -2243,6 +2250,7 @@ int main(void) {
         TEST(lists_of_other_lengths_are_other_sizes),
         TEST(a_model_for_several_lists_has_several_sizes),
         TEST(an_argument_that_waits_is_not_known_to_be_a_branch),
+        TEST(a_step_for_another_model_is_not_known_to_be_a_branch),
         TEST(a_loop_that_carries_more_values_is_not_new),
         TEST(the_position_of_a_slice_is_no_branch),
         TEST(an_element_of_a_tensor_is_a_position),
