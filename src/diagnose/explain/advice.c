@@ -176,9 +176,12 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "of the job keeps it if the set holds strings; use a list in place of a "
                        "set of other objects.";
     if (rk_explain_has_other_views(item))
-        return "The two graphs have the same operations but for transposes and reshapes: "
-               "PyTorch/XLA records a view of a tensor once or twice. Each graph is compiled once "
-               "and stored, and there is nothing to fix.";
+        return "The two graphs have the same operations but for transposes, reshapes and "
+               "broadcasts: PyTorch/XLA records a view of a tensor once or twice, or a number is "
+               "0 or 1 in one of them, and so a constant. Each graph is compiled once and stored. "
+               "If a Python number decides, a tensor on the device in its place "
+               "(torch.tensor(value, device=…)) makes them one graph; otherwise there is nothing "
+               "to fix.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return torch ? "The source, a setting that it reads, a value that decides a branch or a "
                        "loop in Python, or numbers that are equal, 0 or 1 in one of the two runs "
