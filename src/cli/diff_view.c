@@ -77,9 +77,9 @@ static void write_shardings(const rk_difference *d, rk_buf *out) {
     write_sharding_words(d->after, out);
 }
 
-// Returns whether the operation is a loop or a condition, which contains operations.
+// Returns whether the operation is a loop, a condition or a call, which contains operations.
 static bool is_control(const rk_difference *d) {
-    static const char *const names[] = {"while", "if", "case", "conditional"};
+    static const char *const names[] = {"while", "if", "case", "conditional", "call"};
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
         if (strcmp(bare_op(d->op), names[i]) == 0)
             return true;
@@ -109,7 +109,7 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:
         rk_buf_add_format(out, "%s%s%s %s", bare_op(d->op), *attribute ? " " : "", attribute,
-                          d->is_moved && is_control(d)        ? "with other values"
+                          d->is_moved && is_control(d)        ? "changed"
                           : d->is_moved                       ? "in another place"
                           : d->kind == RK_DIFFERENCE_OP_ADDED ? "added"
                                                               : "removed");

@@ -100,7 +100,9 @@ static void write_operation(const rk_explained *item, const rk_difference *d, rk
     const char *dot = d->op ? strchr(d->op, '.') : NULL;
     bool added = d->kind == RK_DIFFERENCE_OP_ADDED;
     rk_buf_add_format(text, "%s %s %s", rk_explained_name(item),
-                      added ? "has the additional operation" : "no longer has the operation",
+                      d->is_moved ? "has a changed operation"
+                      : added     ? "has the additional operation"
+                                  : "no longer has the operation",
                       dot     ? dot + 1
                       : d->op ? d->op
                               : "");
