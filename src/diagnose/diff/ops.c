@@ -352,12 +352,13 @@ static bool is_of_user(const rk_difference *one) {
 }
 
 // Operations that both programs have equally often on one line, but that were not matched, come
-// after the others: a loop that carries more values contains what is new. If all that is new is in
-// packages, the order stays, so that the user's own line comes first.
+// after the others: a loop that carries more values contains what is new. If what is new first is
+// in a package, the order stays, so that the user's own line comes first.
 static void place_common_last(const rk_differ *d) {
     enum { PART = 10 };
     rk_differences *list = &d->out->list;
-    size_t causes = 0, common = 0, of_user = 0, added = d->out->added, removed = d->out->removed;
+    const rk_difference *first = NULL; // of those that are new
+    size_t causes = 0, common = 0, added = d->out->added, removed = d->out->removed;
     // With about as many operations, the same ones may be in another order.
     bool is_order = PART * (added > removed ? added - removed : removed - added) <=
                     (added > removed ? added : removed);
@@ -366,12 +367,13 @@ static void place_common_last(const rk_differ *d) {
         one->is_moved = is_one_sided(one) && count_on_line(d->a, one) == count_on_line(d->b, one);
         causes += !one->follows;
         common += one->is_moved;
-        of_user += !one->follows && !one->is_moved && is_of_user(one);
+        if (!one->follows && !one->is_moved && (!first || one->order < first->order))
+            first = one;
     }
     for (size_t i = 0; i < list->count; i++) {
         rk_difference *one = &list->items[i];
         one->is_moved = one->is_moved && common < causes;
-        if (one->is_moved && of_user)
+        if (one->is_moved && is_of_user(first))
             one->order = UINT32_MAX;
     }
 }
