@@ -378,6 +378,21 @@ static void place_common_last(const rk_differ *d) {
     }
 }
 
+static bool is_donation(const rk_difference *one) {
+    return one->kind == RK_DIFFERENCE_ATTRIBUTE && one->attribute && !one->file &&
+           (strcmp(one->attribute, "buffer_donor") == 0 ||
+            strcmp(one->attribute, "input_output_alias") == 0);
+}
+
+// Which inputs give their memory to results follows from whatever else differs.
+static void place_donations_last(rk_differences *list) {
+    size_t others = 0;
+    for (size_t i = 0; i < list->count; i++)
+        others += !list->items[i].follows && !is_donation(&list->items[i]);
+    for (size_t i = 0; i < list->count && others; i++)
+        list->items[i].follows |= is_donation(&list->items[i]);
+}
+
 // Compares the module's own operations (meshes) first, then the entry function, then the others.
 // The order matters: the first difference of a source line becomes the cause.
 rk_err *rk_differ_ops(rk_differ *d) {
@@ -399,5 +414,6 @@ rk_err *rk_differ_ops(rk_differ *d) {
             RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
     note_sums(d);
     place_common_last(d);
+    place_donations_last(&d->out->list);
     return NULL;
 }

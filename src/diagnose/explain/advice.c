@@ -177,10 +177,12 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                        "set of other objects.";
     if (rk_explain_has_other_views(item))
         return "The two graphs have the same operations but for transposes, reshapes and "
-               "broadcasts: PyTorch/XLA records a view of a tensor once or twice, or a number is "
-               "0 or 1 in one of them, and so a constant. Each graph is compiled once and stored. "
-               "If a Python number decides, a tensor on the device in its place "
-               "(torch.tensor(value, device=…)) makes them one graph; otherwise there is nothing "
+               "broadcasts: PyTorch/XLA records a view of a tensor once or twice; or a number is "
+               "0 or 1 in one of them, and so a constant; or tensors were copied before the step "
+               "(load_state_dict), and nothing executed the copies. Each graph is compiled once "
+               "and stored. If there are such copies, call torch_xla.sync() after them. If a "
+               "Python number decides, a tensor on the device in its place "
+               "(torch.tensor(value, device=…)) makes them one graph. Otherwise there is nothing "
                "to fix.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return torch ? "The source, a setting that it reads, a value that decides a branch or a "

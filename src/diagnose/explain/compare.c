@@ -281,6 +281,43 @@ static void find_lengths(rk_explained *item) {
     item->cause = RK_CAUSE_SHAPE;
 }
 
+// A type of JAX that became weak, or is weak no longer.
+static bool is_weak_type(const rk_difference *d) {
+    static const char prefix[] = "weakly typed ";
+    bool was = d->before && strncmp(d->before, prefix, strlen(prefix)) == 0;
+    bool is = d->after && strncmp(d->after, prefix, strlen(prefix)) == 0;
+    return d->kind == RK_DIFFERENCE_DTYPE && was != is;
+}
+
+// Returns whether a package has the operation, in one of the two programs only.
+static bool is_operation_of_package(const rk_difference *d) {
+    return (d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED) &&
+           !(d->file && rk_file_owner_of(rk_span_text(d->file)) == RK_FILE_USER);
+}
+
+// With other weak types, JAX converts other values, and shares other functions between calls (where
+// of a weak and of a full type are two functions). So the types are the cause if nothing but a few
+// operations of packages differs beside them.
+static void find_weak_types(rk_explained *item) {
+    enum { OTHERS_MAX = 2 };
+    rk_differences *list = &item->differences;
+    size_t weak = 0, others = 0;
+    if ((item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE) || !item->nearest_of ||
+        rk_explained_is_torch(item))
+        return;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        const rk_difference *d = &list->items[i];
+        weak += is_weak_type(d);
+        others += !is_weak_type(d);
+        if (!is_weak_type(d) && !is_operation_of_package(d))
+            return;
+    }
+    if (weak <= others || others > OTHERS_MAX)
+        return;
+    lead_with(list, list->cause_count, is_weak_type);
+    item->cause = RK_CAUSE_DTYPE;
+}
+
 // A slice is not changed by a number that is computed from its size. So the slice is the cause if
 // all other causes are numbers, one of which equals another one in one of the two programs.
 static void find_slices(rk_explained *item) {
@@ -336,6 +373,7 @@ rk_err *rk_explain_compare(const rk_explainer *e, size_t index, const rk_loaded 
     find_reordered(item);
     find_rows(item);
     find_lengths(item);
+    find_weak_types(item);
     find_slices(item);
     forget_shapes_of_other_inputs(item);
     return NULL;
