@@ -118,8 +118,8 @@ static void add_lines(const line_count *lines, size_t count, bool are_all, rk_bu
 static void describe(const rk_pieces *list, const char *lines, bool are_known, double reads,
                      rk_pattern_text *text) {
     rk_buf_add_format(&text->summary,
-                      "%s%zu small programs outside of any jitted function are executed in every "
-                      "step",
+                      "%s%zu small programs outside of any jitted function are executed in a "
+                      "usual step (the median)",
                       list->count < list->usual ? "about " : "", list->usual);
     if (list->is_scattered)
         rk_buf_add_text(&text->summary, ", but not always the same ones");

@@ -964,7 +964,7 @@ static void operations_of_a_data_loader_are_fragments(void **state) {
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(pattern->member_count, 6);
     expect_in(pattern->summary, "6 small programs outside of any jitted function");
-    expect_in(pattern->summary, "in every step, on lines 6 and 7");
+    expect_in(pattern->summary, "in a usual step (the median), on lines 6 and 7");
     expect_in(pattern->advice, "NumPy on the host");
     expect_not_in(pattern->summary, "the seconds are those of");
 }
@@ -975,7 +975,7 @@ static void a_step_may_have_more_fragments_than_those_found(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     expect_in(pattern->summary, "11 small programs outside of any jitted function are executed in "
-                                "every step, on lines 6, 7 and perhaps others");
+                                "a usual step (the median), on lines 6, 7 and perhaps others");
     expect_in(pattern->summary, "; the seconds are those of 6 of them");
 }
 
@@ -1022,7 +1022,7 @@ static void operations_of_two_loops_have_no_line(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     assert_null(pattern->file);
-    expect_in(pattern->summary, "in every step, but not always the same ones");
+    expect_in(pattern->summary, "in a usual step (the median), but not always the same ones");
     expect_in(pattern->advice, "The line in the steps is not known.");
 }
 
@@ -1046,7 +1046,8 @@ static void a_line_of_the_start_is_no_line_of_the_steps(void **state) {
     const rk_pattern *pattern = find_pattern(RK_PATTERN_FRAGMENTS);
     assert_non_null(pattern);
     assert_int_equal(pattern->member_count, 6);
-    expect_in(pattern->summary, "in every step, on the line shown and perhaps others");
+    expect_in(pattern->summary,
+              "in a usual step (the median), on the line shown and perhaps others");
     assert_int_equal(pattern->line, 7); // of "bound"
 }
 
@@ -1066,7 +1067,7 @@ static void versions_of_an_operation_are_one_of_each_step(void **state) {
     expect_not_in(pattern->summary, "several times");
     assert_int_equal(pattern->member_count, 8);
     expect_in(pattern->summary, "7 small programs outside of any jitted function are executed in "
-                                "every step, on lines 6 and 7");
+                                "a usual step (the median), on lines 6 and 7");
     expect_not_in(pattern->summary, "others");
 }
 
