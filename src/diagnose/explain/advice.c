@@ -205,9 +205,11 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "first step has the same graphs as the others.";
     if (rk_explain_is_of_seed(item))
         return "The graphs only differ in the computation of one integer. The state of the random "
-               "numbers is such an integer: a random operation between two steps (a sample, an "
-               "augmentation) is computed with the next step. Call torch_xla.sync() after it. If "
-               "this is intended, there is nothing to fix: each is compiled once and stored.";
+               "numbers is such an integer: a random operation (a sample, an augmentation) is "
+               "computed with the graph that is executed next. If it is between two steps, call "
+               "torch_xla.sync() after it. If it is within a step, such as between two checks of a "
+               "library, or if this is intended, there is nothing to fix: each graph is compiled "
+               "once and stored.";
     if (torch && is_of_same_kinds(item))
         return "The operations are of the same kinds, on the same lines, but not of the same "
                "number or order. A loop in Python runs for another number of elements, such as the "

@@ -289,6 +289,10 @@ static bool is_weak_type(const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_DTYPE && was != is;
 }
 
+static bool loses_weak_type(const rk_difference *d) {
+    return is_weak_type(d) && d->before && strncmp(d->before, "weakly", strlen("weakly")) == 0;
+}
+
 // Returns whether a package has the operation, in one of the two programs only.
 static bool is_operation_of_package(const rk_difference *d) {
     return (d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED) &&
@@ -301,20 +305,22 @@ static bool is_operation_of_package(const rk_difference *d) {
 static void find_weak_types(rk_explained *item) {
     enum { OTHERS_MAX = 2 };
     rk_differences *list = &item->differences;
-    size_t weak = 0, others = 0;
+    size_t weak = 0, others = 0, lost = 0;
     if ((item->cause != RK_CAUSE_STRUCTURE && item->cause != RK_CAUSE_DTYPE) || !item->nearest_of ||
         rk_explained_is_torch(item))
         return;
     for (size_t i = 0; i < list->cause_count; i++) {
         const rk_difference *d = &list->items[i];
         weak += is_weak_type(d);
+        lost += loses_weak_type(d);
         others += !is_weak_type(d);
         if (!is_weak_type(d) && !is_operation_of_package(d))
             return;
     }
     if (weak <= others || others > OTHERS_MAX)
         return;
-    lead_with(list, list->cause_count, is_weak_type);
+    // A value that was computed from both kinds is converted in the later program only.
+    lead_with(list, list->cause_count, lost ? loses_weak_type : is_weak_type);
     item->cause = RK_CAUSE_DTYPE;
 }
 

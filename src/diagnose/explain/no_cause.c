@@ -154,6 +154,10 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
         return true;
+    // Two checks in a library, of tensors of another rank.
+    if (rk_is_check(one) && rk_is_check(other) && head && head->kind == RK_DIFFERENCE_SHAPE &&
+        !rk_same_rank(head->before, head->after))
+        return true;
     // The same read of another batch, or of a sequence that grows: several tensors have other
     // shapes, or some have the same ones.
     bool is_batch = is_shape && !has_one_tensor(one) &&

@@ -242,7 +242,10 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
                     "state of the random numbers, but does not execute them. They wait until a "
                     "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
                     "are a part of that graph. Call torch_xla.sync() in each iteration. (What is "
-                    "drawn at random may then be something else.)");
+                    "drawn at random may then be something else.) If a library reads a value after "
+                    "each operation, as Pyro does to check what it draws, no line of yours is "
+                    "between the operations: turn such checks off, here with "
+                    "pyro.enable_validation(False).");
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text, file,
                           line));
     e->out->patterns[e->out->pattern_count - 1].grows = true;

@@ -15,7 +15,8 @@ static const struct library {
     {"keras", NULL, NULL, NULL, NULL},
     {"flax", "/flax/linen/", NULL, "jax.jit", "With Flax: jax.jit(model.init)(…)."},
     {"flax", "/flax/nnx/", NULL, "nnx.jit",
-     "With Flax NNX: nnx.jit on the function that makes the model."},
+     "With Flax NNX: nnx.jit on the function that makes the model, if its arrays are variables "
+     "(nnx.Param)."},
     {"equinox", NULL, NULL, "eqx.filter_jit",
      "With Equinox: eqx.filter_jit on the function that makes the model."},
     {"optax", NULL, "init", "jax.jit", "With Optax: jax.jit(tx.init)(params)."},
