@@ -207,6 +207,27 @@ static bool shares_inputs(const rk_explained *item) {
            item->program->sketch.structure == item->nearest->sketch.structure;
 }
 
+// Returns whether all inputs of one side are of the later graph, and the tensors among them have
+// types that the earlier graph returns: a state that it created, such as the momentum of an
+// optimizer.
+static bool takes_created_state(const rk_explained *item) {
+    enum { TENSORS_MIN = 2 };
+    size_t tensors = 0;
+    if (!item->nearest_of || !item->nearest->has_sketch)
+        return false;
+    const rk_sketch *before = &item->nearest->sketch;
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        if (!rk_is_of_input(d) || rk_is_single_value(d->after ? d->after : d->before))
+            continue;
+        if (d->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+            !rk_sketch_count_type(before->results, before->result_count, d->after))
+            return false;
+        tensors++;
+    }
+    return tensors >= TENSORS_MIN;
+}
+
 // Returns whether one of two graphs has the same operations more often, on the same lines, for the
 // same number of results: a loop in Python, or a recurrent layer that PyTorch unrolls.
 static bool repeats_more(const rk_explained *item) {
@@ -300,6 +321,10 @@ static const char *torch_advice(const rk_explained *item) {
                "their data as one input, such as the parameters of two networks after "
                "load_state_dict. So the number of inputs differs as long as they are equal. Each "
                "graph is compiled once and stored, and there is nothing to fix.";
+    if (takes_created_state(item))
+        return "The later graph takes more values. If the earlier one created them, such as the "
+               "momentum of an optimizer, there is nothing to fix: two graphs, compiled once and "
+               "stored. If a branch in Python decides, do the same in each step.";
     if (repeats_more(item))
         return "The operations are of the same kinds, on the same lines, but one graph has more of "
                "them, as with a loop in Python, or with a recurrent layer (nn.LSTM) that PyTorch "
