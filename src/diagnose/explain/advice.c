@@ -17,10 +17,16 @@ bool rk_explain_is_array(const rk_explained *item) {
     return head && head->kind == RK_DIFFERENCE_CONSTANT && head->after && *head->after == '[';
 }
 
-static const char sizes_from_number[] =
-    "A Python number determines sizes inside this program. If these sizes are intended, there is "
-    "nothing to fix: each program is compiled once and stored. Otherwise round the number up to "
-    "one upper bound, or to a few fixed sizes (buckets), and mask the rest.";
+#define SIZES_FROM_NUMBER                                                                          \
+    " If these sizes are intended, there is nothing to fix: each program is compiled once and "    \
+    "stored. Otherwise round the number up to one upper bound, or to a few fixed sizes "           \
+    "(buckets), and mask the rest."
+
+static const char *sizes_from_number(bool torch) {
+    return torch ? "A Python number determines sizes inside this program, or the two graphs handle "
+                   "tensors of two sizes." SIZES_FROM_NUMBER
+                 : "A Python number determines sizes inside this program." SIZES_FROM_NUMBER;
+}
 
 #define ARRAY_OF_LIBRARY                                                                           \
     " If a library makes the function and puts the array into it, put the library's whole call "   \
@@ -47,7 +53,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
     // A number that decides the sizes of operations cannot be traced.
     bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
     if (is_size)
-        return sizes_from_number;
+        return sizes_from_number(torch);
     if (rk_explain_is_array(item) && !torch)
         return "The values of an array are part of the program, as with an array that the jitted "
                "function takes from a closure: pass it as an argument of the "
@@ -182,8 +188,8 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "(load_state_dict), and nothing executed the copies. Each graph is compiled once "
                "and stored. If there are such copies, call torch_xla.sync() after them. If a "
                "Python number decides, a tensor on the device in its place "
-               "(torch.tensor(value, device=…)) makes them one graph. Otherwise there is nothing "
-               "to fix.";
+               "(torch.tensor(value, device=…)) makes them one graph. Otherwise the reason is not "
+               "known.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
         return torch ? "The source, a setting that it reads, a value that decides a branch or a "
                        "loop in Python, or numbers that are equal, 0 or 1 in one of the two runs "
@@ -197,7 +203,7 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
     if (is_slice && rk_explain_moves_slice_first(item))
         return rk_advice_on_position(item);
     if (is_slice) // another size, and operations that follow from it
-        return sizes_from_number;
+        return sizes_from_number(torch);
     if (rk_explain_is_of_seed(item) && item->step == 0)
         return "The graphs only differ in the computation of one integer, the state of the random "
                "numbers: random initial values are computed in the graph that uses them first. "
@@ -212,9 +218,10 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "once and stored.";
     if (torch && is_of_same_kinds(item))
         return "The operations are of the same kinds, on the same lines, but not of the same "
-               "number or order. A loop in Python runs for another number of elements, such as the "
-               "rows of a smaller last batch, or a branch within one line decides. Each graph is "
-               "compiled once and stored. If a smaller batch is the reason, drop it or pad it.";
+               "number or order. Perhaps a loop in Python runs for another number of elements, "
+               "such as the rows of a smaller last batch, or a branch within one line decides. "
+               "Each graph is compiled once and stored. If a smaller batch is the reason, drop it "
+               "or pad it.";
     return torch ? "The two graphs have other operations. If they are two parts of the job, such "
                    "as training and evaluation, there is nothing to fix: each is compiled once and "
                    "stored. If they are meant to be one step, a branch or a number in Python "

@@ -304,12 +304,13 @@ static const char *torch_advice(const rk_explained *item) {
                "that were computed before the steps but not executed. Such values become a part of "
                "the first step's graph; torch_xla.sync() before the loop executes them, and the "
                "first step has the graph of the others. If a branch in Python takes the inputs, do "
-               "the same in each step. Otherwise there is nothing to fix: each graph is compiled "
+               "the same in each step. Otherwise the reason is not known. Each graph is compiled "
                "once and stored.";
     if (rk_explain_takes_and_returns_more(item) && !rk_does_more(item))
         return "One of the two graphs takes and returns more values, which still exist at "
-               "torch_xla.sync() and so are a part of it. Only some steps compute them, such as a "
-               "sample; or they were computed before the step, such as the prediction of an "
+               "torch_xla.sync() and so are a part of it. Perhaps only some steps compute them, "
+               "such as a sample; or they were computed before the step, such as the prediction of "
+               "an "
                "earlier step or an average between two loops; or a list of tensors has another "
                "length, such as the values of an episode. If this is intended, there is nothing to "
                "fix: each graph is compiled once and stored. Otherwise delete them (del), or call "
@@ -340,15 +341,14 @@ static const char *torch_advice(const rk_explained *item) {
     if (is_of_numbers(item))
         return rk_explain_is_of_integers(item)
                    ? "Only single numbers differ among the inputs, and some are whole numbers. "
-                     "PyTorch/XLA passes numbers as inputs, and two equal numbers as one. So there "
-                     "is another graph in three cases: a number happens to equal another one; a "
-                     "sum that is kept on the device is in its first step; or Python takes another "
-                     "branch, or another position in a tensor. Each graph is compiled once and "
-                     "stored."
+                     "PyTorch/XLA passes numbers as inputs, and two equal numbers as one. There "
+                     "may be three reasons: a number happens to equal another one; a sum that is "
+                     "kept on the device is in its first step; or Python takes another branch, or "
+                     "another position in a tensor. Each graph is compiled once and stored."
                    : "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as "
-                     "inputs, and two equal numbers as one. So there is another graph in two "
-                     "cases: a number happens to equal another one; or a sum or an average that "
-                     "is kept on the device (of a loss, of an accuracy) is in its first step. Each "
+                     "inputs, and two equal numbers as one. There may be two reasons: a number "
+                     "happens to equal another one; or a sum or an average that is kept on the "
+                     "device (of a loss, of an accuracy) is in its first step. Each "
                      "graph is compiled once and stored. If there is such a sum, fewer graphs are "
                      "needed if it adds up numbers that were read (.item(), once after the step).";
     if (rk_explain_has_only_results(item))
@@ -364,7 +364,7 @@ static const char *torch_advice(const rk_explained *item) {
                "or an average between two loops, and that still exist at torch_xla.sync(): then "
                "they are a part of this graph, unless torch_xla.sync() is called where they are "
                "computed. If a branch or the batch decides which inputs there are, always pass all "
-               "of them. Otherwise there is nothing to fix: each graph is compiled once and "
+               "of them. Otherwise the reason is not known. Each graph is compiled once and "
                "stored.";
     return "One of the two graphs takes an input that the other one does not take. Each graph is "
            "compiled once and stored. If it is an optional value, always pass one, with a neutral "
@@ -372,7 +372,8 @@ static const char *torch_advice(const rk_explained *item) {
            "another branch: do the same in both branches. If it belongs to a computation that "
            "nothing executed before (that of an argument), call torch_xla.sync() after that "
            "computation. If an optimizer begins to update more parameters, or if a number (a rate) "
-           "is 0 or 1 in one of the graphs, there is nothing to fix.";
+           "is 0 or 1 in one of the graphs, there is nothing to fix. Otherwise the reason is not "
+           "known.";
 }
 
 static const char *jax_advice(const rk_explained *item) {

@@ -115,9 +115,10 @@ static void describe_call(const rk_explainer *e, rk_late *const *group, size_t c
                           is_one ? "" : "s", is_one ? "" : "s");
     rk_buf_add_format(
         &text->advice,
-        "If %s only calculates and returns arrays, compile it as one program: %s(%s).%s If it "
-        "returns a function, jit a function of your own that calls both. If it also does other "
-        "things (it is a generator, or reads values), jit a function with what it calculates.",
+        "If %s only calculates and returns arrays, and JAX can trace it, compile it as one "
+        "program: %s(%s).%s If it returns a function, jit a function of your own that calls both. "
+        "If it also does other things (it is a generator, or reads values), jit a function with "
+        "what it calculates.",
         called->function, jit, called->function,
         strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
                                     : "");

@@ -119,7 +119,7 @@ bool rk_startup_has_steps(const rk_startup_group *g) {
 
 static void add_place_for_operations(const struct library *objects, bool has_steps, rk_buf *out) {
     rk_buf_add_text(out, "These operations run outside of any jitted function: put what each line "
-                         "calculates into a function and jit that");
+                         "calculates into a function and jit that, if JAX can trace it");
     if (objects)
         rk_buf_add_format(out, " (with %s, if it makes a model)", objects->jit);
     rk_buf_add_text(out, ", so that it is one program.");
@@ -132,14 +132,15 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                        const rk_startup_finding *found, rk_buf *out) {
     const char *jit = library ? library->jit : "jax.jit";
     if (found->can_be_jitted && found->caller)
-        rk_buf_add_format(out,
-                          "Compile it as one program: %s(%s). If it is called for one layer after "
-                          "the other, jit the function around it instead: %s(%s).",
-                          jit, rk_buf_text(&found->name), jit, found->caller);
+        rk_buf_add_format(
+            out,
+            "Compile it as one program, if JAX can trace it: %s(%s). If it is called "
+            "for one layer after the other, jit the function around it instead: %s(%s).",
+            jit, rk_buf_text(&found->name), jit, found->caller);
     else if (found->can_be_jitted)
         rk_buf_add_format(out,
-                          "Compile it as one program: %s(%s). (If it returns other objects than "
-                          "arrays, jit the call on the line shown.)",
+                          "Compile it as one program, if JAX can trace it: %s(%s). (If it returns "
+                          "other objects than arrays, jit the call on the line shown.)",
                           jit, rk_buf_text(&found->name));
     else if (found->runs_the_steps)
         add_place_for_operations(library_of_objects(g), rk_startup_has_steps(g), out);
@@ -157,8 +158,9 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                           library->jit);
     else
         rk_buf_add_format(out,
-                          "Compute the initial values in one function and jit that, so that they "
-                          "are one program.%s%s A call that changes objects, that reads a value "
+                          "Compute the initial values in one function and jit that, if JAX can "
+                          "trace it, so that they are one program.%s%s A call that changes "
+                          "objects, that reads a value "
                           "to choose a branch or a size, or that also runs the steps, cannot be "
                           "jitted as a whole.",
                           library ? " " : "", library ? library->remedy : "");
