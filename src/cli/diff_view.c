@@ -46,11 +46,6 @@ static const char *or_none(const char *text) {
     return text ? text : "none";
 }
 
-static const char *bare_op(const char *op) {
-    const char *dot = op ? strchr(op, '.') : NULL;
-    return dot ? dot + 1 : op ? op : "";
-}
-
 // Returns whether a sharding of Shardy shards no dimension: "[{}, {}]".
 static bool shards_nothing(const char *text) {
     return text[0] == '[' && text[strspn(text, "[]{}, ")] == '\0';
@@ -77,15 +72,6 @@ static void write_shardings(const rk_difference *d, rk_buf *out) {
     write_sharding_words(d->after, out);
 }
 
-// Returns whether the operation is a loop, a condition or a call, which contains operations.
-static bool is_control(const rk_difference *d) {
-    static const char *const names[] = {"while", "if", "case", "conditional", "call"};
-    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
-        if (strcmp(bare_op(d->op), names[i]) == 0)
-            return true;
-    return false;
-}
-
 static void write_plain(const rk_difference *d, rk_buf *out) {
     const char *attribute = d->attribute ? d->attribute : "";
     bool is_input = rk_is_of_input(d);
@@ -108,13 +94,7 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
         return;
     case RK_DIFFERENCE_OP_ADDED:
     case RK_DIFFERENCE_OP_REMOVED:
-        rk_buf_add_format(out, "%s%s%s %s", bare_op(d->op), *attribute ? " " : "", attribute,
-                          d->is_moved && is_control(d)        ? "changed"
-                          : d->is_moved                       ? "in another place"
-                          : d->kind == RK_DIFFERENCE_OP_ADDED ? "added"
-                                                              : "removed");
-        if (d->after || d->before)
-            rk_buf_add_format(out, ": %s", d->after ? d->after : d->before);
+        rk_value_words_add_operation(d, out);
         return;
     default:
         break;
@@ -131,9 +111,9 @@ static void write_plain(const rk_difference *d, rk_buf *out) {
     else if (is_input)
         rk_buf_add_format(out, "input %s", attribute);
     else if (d->kind == RK_DIFFERENCE_CONSTANT)
-        rk_buf_add_format(out, "constant in %s", bare_op(d->op));
+        rk_buf_add_format(out, "constant in %s", rk_value_words_op(d));
     else
-        rk_buf_add_format(out, "%s%s%s", bare_op(d->op), *attribute ? " " : "", attribute);
+        rk_buf_add_format(out, "%s%s%s", rk_value_words_op(d), *attribute ? " " : "", attribute);
     if (d->kind == RK_DIFFERENCE_SHARDING && is_input) {
         write_shardings(d, out);
         return;

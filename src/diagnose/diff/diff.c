@@ -301,7 +301,7 @@ static void lead_with_operations(rk_differences *list) {
     for (size_t i = 0; i < list->count; i++) {
         rk_difference *one = &list->items[i];
         bool is_op = one->kind == RK_DIFFERENCE_OP_ADDED || one->kind == RK_DIFFERENCE_OP_REMOVED;
-        if (is_op && !one->follows)
+        if (is_op && !one->follows && !one->is_moved)
             one->order = 0;
         else if (!one->order)
             one->order = 1;

@@ -59,6 +59,10 @@ bool rk_is_of_result(const rk_difference *difference) {
     return difference->op && strcmp(difference->op, "result") == 0;
 }
 
+bool rk_is_on_line_of_user(const rk_difference *d) {
+    return d->file && rk_file_owner_of(rk_span_text(d->file)) == RK_FILE_USER;
+}
+
 bool rk_is_input_of_one_side(const rk_difference *d) {
     return rk_is_of_input(d) &&
            (d->kind == RK_DIFFERENCE_PARAMETER_ADDED || d->kind == RK_DIFFERENCE_PARAMETER_REMOVED);

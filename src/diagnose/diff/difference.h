@@ -79,6 +79,9 @@ bool rk_is_of_input(const rk_difference *difference);
 // Returns whether two differences are on the same line of the source, or neither has a line.
 bool rk_is_on_same_line(const rk_difference *a, const rk_difference *b);
 
+// Returns whether a difference is on a line of the user's own source.
+bool rk_is_on_line_of_user(const rk_difference *difference);
+
 // Like rk_is_of_input, of a result.
 bool rk_is_of_result(const rk_difference *difference);
 

@@ -318,62 +318,67 @@ static bool is_moved(const rk_differ *d) {
     return moved > same;
 }
 
-// Counts the operations of one name and type of result on the line of a difference. Loops and
+// Returns whether an operation has the name of a difference and its type of result. Loops and
 // conditions may return any type.
-static size_t count_on_line(const rk_program_index *index, const rk_difference *of) {
+static bool is_same_kind(const rk_program_index *index, const rk_op *op, const rk_difference *of) {
     const rk_model *m = index->model;
     const char *type = of->after ? of->after : of->before;
+    if (!rk_span_equal(rk_model_string(m, op->name), rk_span_text(of->op)))
+        return false;
+    if (op->region_count || !type)
+        return op->region_count || !op->result_count;
+    RK_AUTO(rk_buf) text = {0};
+    if (op->result_count)
+        rk_program_index_write_type(m, m->values.items[op->first_result].type, &text);
+    return rk_span_equal(rk_buf_span(&text), rk_span_text(type));
+}
+
+// Counts such operations on the line of the difference.
+static size_t count_on_line(const rk_program_index *index, const rk_difference *of) {
     size_t count = 0;
     for (uint32_t i = 0; i < index->item_count; i++) {
-        const rk_op *op = &m->ops.items[index->items[i].op];
-        if (!rk_span_equal(rk_model_string(m, op->name), rk_span_text(of->op)))
+        if (!is_same_kind(index, &index->model->ops.items[index->items[i].op], of))
             continue;
         rk_source place = rk_differ_place(index, index->items[i].op);
-        if (place.line != of->line || !rk_span_equal(place.file, rk_span_text(of->file)))
-            continue;
-        RK_AUTO(rk_buf) text = {0};
-        if (op->result_count && !op->region_count)
-            rk_program_index_write_type(m, m->values.items[op->first_result].type, &text);
-        count +=
-            op->region_count || (type && rk_span_equal(rk_buf_span(&text), rk_span_text(type)));
+        count += place.line == of->line && rk_span_equal(place.file, rk_span_text(of->file));
     }
     return count;
 }
 
-static bool is_one_sided(const rk_difference *one) {
+static bool is_operation_of_one_side(const rk_difference *one) {
     return !one->follows && one->op && one->file &&
            !rk_differ_ends(rk_span_text(one->op), "parameter") &&
            (one->kind == RK_DIFFERENCE_OP_ADDED || one->kind == RK_DIFFERENCE_OP_REMOVED);
-}
-
-// Returns whether a difference is on a line of the user.
-static bool is_of_user(const rk_difference *one) {
-    return one->file && rk_file_owner_of(rk_span_text(one->file)) == RK_FILE_USER;
 }
 
 // Operations that both programs have equally often on one line, but that were not matched, come
 // after the others: a loop that carries more values contains what is new. If what is new first is
 // in a package, the order stays, so that the user's own line comes first.
 static void place_common_last(const rk_differ *d) {
-    enum { PART = 10 };
+    enum { PART = 10, CAUSES_MAX = 64 }; // CAUSES_MAX limits the search in large programs
     rk_differences *list = &d->out->list;
     const rk_difference *first = NULL; // of those that are new
     size_t causes = 0, common = 0, added = d->out->added, removed = d->out->removed;
     // With about as many operations, the same ones may be in another order.
     bool is_order = PART * (added > removed ? added - removed : removed - added) <=
                     (added > removed ? added : removed);
-    for (size_t i = 0; i < list->count && !d->moved && !is_order; i++) {
+    if (d->moved || is_order)
+        return;
+    for (size_t i = 0; i < list->count && causes < CAUSES_MAX; i++) {
         rk_difference *one = &list->items[i];
-        one->is_moved = is_one_sided(one) && count_on_line(d->a, one) == count_on_line(d->b, one);
-        causes += !one->follows;
+        if (one->follows)
+            continue;
+        causes++;
+        size_t count = is_operation_of_one_side(one) ? count_on_line(d->a, one) : 0;
+        one->is_moved = count && count == count_on_line(d->b, one);
         common += one->is_moved;
-        if (!one->follows && !one->is_moved && (!first || one->order < first->order))
+        if (!one->is_moved && (!first || one->order < first->order))
             first = one;
     }
     for (size_t i = 0; i < list->count; i++) {
         rk_difference *one = &list->items[i];
         one->is_moved = one->is_moved && common < causes;
-        if (one->is_moved && is_of_user(first))
+        if (one->is_moved && first && rk_is_on_line_of_user(first))
             one->order = UINT32_MAX;
     }
 }
@@ -385,12 +390,15 @@ static bool is_donation(const rk_difference *one) {
 }
 
 // Which inputs give their memory to results follows from whatever else differs.
-static void place_donations_last(rk_differences *list) {
+static void let_donations_follow(rk_differences *list) {
     size_t others = 0;
     for (size_t i = 0; i < list->count; i++)
         others += !list->items[i].follows && !is_donation(&list->items[i]);
-    for (size_t i = 0; i < list->count && others; i++)
-        list->items[i].follows |= is_donation(&list->items[i]);
+    for (size_t i = 0; i < list->count && others; i++) {
+        rk_difference *one = &list->items[i];
+        list->cause_count -= is_donation(one) && !one->follows;
+        one->follows |= is_donation(one);
+    }
 }
 
 // Compares the module's own operations (meshes) first, then the entry function, then the others.
@@ -413,7 +421,7 @@ rk_err *rk_differ_ops(rk_differ *d) {
         if (!seen[f])
             RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
     note_sums(d);
+    let_donations_follow(&d->out->list);
     place_common_last(d);
-    place_donations_last(&d->out->list);
     return NULL;
 }

@@ -285,7 +285,7 @@ static bool contradicts(rk_span before, rk_span after, rk_span other_before, rk_
 static bool is_list(const rk_program_index *index, uint32_t number) {
     rk_span dims, element;
     return !index->parameters[number].name.len && find_type(index, number, &dims, &element) &&
-           dims.len && (rk_span_is(element, "s64") || rk_span_is(element, "s32"));
+           dims.len && rk_span_is(element, "s64");
 }
 
 // Returns whether two inputs are such lists on one line. Several lists of one length may get
@@ -302,8 +302,12 @@ static bool are_lists_of_line(const rk_differ *d, uint32_t i, uint32_t j) {
 
 // Pairs the open lists of one line in order.
 static void match_lists(rk_differ *d) {
+    enum { LISTS_MAX = 4096 }; // limits the quadratic search
+    if (d->a->parameter_count > LISTS_MAX || d->b->parameter_count > LISTS_MAX)
+        return;
     for (uint32_t i = 0; i < d->a->parameter_count; i++)
-        for (uint32_t j = 0; j < d->b->parameter_count && d->parameter[i] == RK_NO_ID; j++)
+        for (uint32_t j = 0;
+             j < d->b->parameter_count && d->parameter[i] == RK_NO_ID && is_list(d->a, i); j++)
             if (d->parameter_back[j] == RK_NO_ID && are_lists_of_line(d, i, j))
                 pair(d, i, j);
 }

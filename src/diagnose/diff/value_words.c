@@ -101,3 +101,28 @@ const char *rk_value_words_name(const rk_difference *d) {
     bool repeats = d->kind == RK_DIFFERENCE_TOPOLOGY && strncmp(name, topology, len) == 0;
     return repeats ? name + len : name;
 }
+
+const char *rk_value_words_op(const rk_difference *d) {
+    const char *dot = d->op ? strchr(d->op, '.') : NULL;
+    return dot ? dot + 1 : d->op ? d->op : "";
+}
+
+// Returns whether the operation is a loop, a condition or a call, which contains operations.
+static bool is_control(const rk_difference *d) {
+    static const char *const names[] = {"while", "if", "case", "conditional", "call"};
+    for (size_t i = 0; i < RK_ARRAY_LEN(names); i++)
+        if (strcmp(rk_value_words_op(d), names[i]) == 0)
+            return true;
+    return false;
+}
+
+void rk_value_words_add_operation(const rk_difference *d, rk_buf *out) {
+    rk_buf_add_format(out, "%s%s%s %s", rk_value_words_op(d), d->attribute ? " " : "",
+                      d->attribute ? d->attribute : "",
+                      d->is_moved && is_control(d)        ? "changed"
+                      : d->is_moved                       ? "in another place"
+                      : d->kind == RK_DIFFERENCE_OP_ADDED ? "added"
+                                                          : "removed");
+    if (d->after || d->before)
+        rk_buf_add_format(out, ": %s", d->after ? d->after : d->before);
+}

@@ -1,4 +1,4 @@
-// Writes the value of a difference for people.
+// Writes a difference for people.
 #pragma once
 
 #include "diagnose/diff/difference.h"
@@ -10,3 +10,10 @@ void rk_value_words_add(const rk_difference *difference, const char *value, rk_b
 
 // Appends what differs: the attribute without the prefix that its kind repeats ("devices").
 const char *rk_value_words_name(const rk_difference *difference);
+
+// The operation of a difference without its dialect: "abs". "" if there is none.
+const char *rk_value_words_op(const rk_difference *difference);
+
+// Appends an operation that one of the two programs lacks, or that changed: "custom_call f added:
+// tensor<2xf32>".
+void rk_value_words_add_operation(const rk_difference *difference, rk_buf *out);

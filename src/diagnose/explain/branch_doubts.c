@@ -34,8 +34,7 @@ bool rk_is_no_branch(const rk_explained *item) {
            (rk_explain_is_of_values(item) && !rk_explain_is_of_integers(item)) ||
            rk_explain_is_of_container(item) ||
            (rk_explain_is_reordered(item) && !item->nearest_of) ||
-           rk_explain_moves_slice_first(item) ||
-           (rk_explain_has_other_views(item) && !rk_explain_is_reordered(item));
+           rk_explain_moves_slice_first(item);
 }
 
 // Returns whether two graphs of PyTorch/XLA compute nearly the same, and only one of them returns
@@ -93,9 +92,9 @@ bool rk_may_compute_arguments(const rk_explanation *x, const rk_explained *item)
             does_more_once(x, item->nearest_of, item->nearest, item->program));
 }
 
-// Returns whether an input of a function of JAX may belong to another model: its type differs in
-// more than the number of rows.
-static bool is_of_other_model(const rk_explained *item) {
+// Returns whether a function of JAX may be called for another model: some inputs are of one side,
+// and at least two others differ in more than the number of rows.
+static bool may_be_of_other_model(const rk_explained *item) {
     size_t axis, others = 0, one_sided = 0;
     if (item->cause != RK_CAUSE_PARAMETERS || rk_explained_is_torch(item) || !item->nearest_of)
         return false;
@@ -167,23 +166,24 @@ static bool is_among_growing(const rk_explanation *x, const rk_explained *item) 
 // Returns whether two graphs each return only true or false: the later one may check another
 // condition.
 static bool are_checks(const rk_explained *item) {
-    return rk_explained_is_torch(item) && item->nearest_of && item->program->has_sketch &&
+    bool may_be = item->cause == RK_CAUSE_PARAMETERS || item->cause == RK_CAUSE_STRUCTURE;
+    return may_be && rk_explained_is_torch(item) && item->nearest_of && item->program->has_sketch &&
            item->nearest->has_sketch && rk_is_check(&item->program->sketch) &&
            rk_is_check(&item->nearest->sketch);
 }
 
 bool rk_may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !rk_is_no_branch(item) && !rk_explained_is_constant(item) &&
-           (is_of_same_lines(item) || is_of_other_model(item) || are_checks(item) ||
-            rk_explain_is_reordered(item) || item->takes_lists || has_other_values(x, item) ||
-            item->follows_start || follows_first_step(x, item) ||
-            rk_explain_has_special_number(item) || rk_explain_is_of_integers(item) ||
-            is_among_growing(x, item));
+           (is_of_same_lines(item) || may_be_of_other_model(item) || are_checks(item) ||
+            rk_explain_is_reordered(item) || rk_explain_has_other_views(item) ||
+            item->takes_lists || has_other_values(x, item) || item->follows_start ||
+            follows_first_step(x, item) || rk_explain_has_special_number(item) ||
+            rk_explain_is_of_integers(item) || is_among_growing(x, item));
 }
 
 rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *item) {
     return item->takes_lists                     ? RK_DOUBT_LISTS
-           : is_of_other_model(item)             ? RK_DOUBT_MODEL
+           : may_be_of_other_model(item)         ? RK_DOUBT_MODEL
            : returns_more(item)                  ? RK_DOUBT_RESULTS
            : item->follows_start                 ? RK_DOUBT_START
            : rk_explain_has_special_number(item) ? RK_DOUBT_NUMBERS
@@ -192,6 +192,7 @@ rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *
            : rk_explain_is_of_integers(item)     ? RK_DOUBT_INTEGERS
            : is_among_growing(x, item)           ? RK_DOUBT_GROWTH
            : are_checks(item)                    ? RK_DOUBT_CHECKS
+           : rk_explain_has_other_views(item)    ? RK_DOUBT_VIEWS
                                                  : RK_DOUBT_ORDER;
 }
 
@@ -243,6 +244,8 @@ static const char *const doubt_texts[][2] = {
          "checked, or a branch decides",
          "return only true or false, as earlier graphs do: another condition is "
          "checked, or a branch decides"},
+    [RK_DOUBT_VIEWS] = {"differs from an earlier graph only in transposes, reshapes and broadcasts",
+                        "differ from earlier graphs only in transposes, reshapes and broadcasts"},
     [RK_DOUBT_ORDER] = {"differs from an earlier program, but only in the order, the number or the "
                         "operands of operations of the same kinds, on the same lines",
                         "differ from an earlier program, but only in the order, the number or the "

@@ -15,6 +15,7 @@ typedef enum rk_branch_doubt {
     RK_DOUBT_INTEGERS,
     RK_DOUBT_GROWTH,
     RK_DOUBT_CHECKS,
+    RK_DOUBT_VIEWS,
     RK_DOUBT_ORDER,
 } rk_branch_doubt;
 

@@ -293,10 +293,10 @@ static bool loses_weak_type(const rk_difference *d) {
     return is_weak_type(d) && d->before && strncmp(d->before, "weakly", strlen("weakly")) == 0;
 }
 
-// Returns whether a package has the operation, in one of the two programs only.
+// Returns whether one of the two programs has an operation that is not on a line of the user.
 static bool is_operation_of_package(const rk_difference *d) {
     return (d->kind == RK_DIFFERENCE_OP_ADDED || d->kind == RK_DIFFERENCE_OP_REMOVED) &&
-           !(d->file && rk_file_owner_of(rk_span_text(d->file)) == RK_FILE_USER);
+           !rk_is_on_line_of_user(d);
 }
 
 // With other weak types, JAX converts other values, and shares other functions between calls (where

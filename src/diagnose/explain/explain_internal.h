@@ -207,7 +207,7 @@ RK_HIDDEN bool rk_explain_is_of_integers(const rk_explained *item);
 // of the random numbers is: a random operation outside of the steps was computed in one of them.
 RK_HIDDEN bool rk_explain_is_of_seed(const rk_explained *item);
 // Returns whether two graphs of one run of PyTorch/XLA differ only in operations that reshape,
-// transpose or broadcast. In another run, these may be of numbers that are equal, 0 or 1.
+// transpose or broadcast.
 RK_HIDDEN bool rk_explain_has_other_views(const rk_explained *item);
 
 // Returns how often a process executed the program of a request. 0 if the journal does not say.

@@ -106,10 +106,6 @@ static bool has_another_part(const rk_explained *item) {
     return PARTS * (a > b ? a - b : b - a) > (a < b ? a : b);
 }
 
-static bool is_of_user(const rk_difference *d) {
-    return d->file && rk_file_owner_of(rk_span_text(d->file)) == RK_FILE_USER;
-}
-
 // Returns whether a constant is the position of a slice of a value of another size: a loop over the
 // rows of a smaller batch ends earlier. Then the size is the cause.
 static bool is_position_of_rows(const rk_explained *item, const rk_difference *d) {
@@ -127,12 +123,12 @@ static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {
     for (size_t i = 1; i < list->cause_count; i++) {
         const rk_difference *change = &list->items[i], *head = &list->items[best];
         if (is_change(item, change, item, head) || (head->file && !change->file) ||
-            (is_of_user(head) && !is_of_user(change)))
+            (rk_is_on_line_of_user(head) && !rk_is_on_line_of_user(change)))
             continue;
-        size_t count = count_with(x, item, change, NULL);
         if ((class_of(item, change) == RK_CAUSE_CONSTANT && has_another_part(item)) ||
             is_position_of_rows(item, change))
             continue;
+        size_t count = count_with(x, item, change, NULL);
         if (count < fewest && count_with(x, item, head, change) >= ALONE_MIN) {
             best = i;
             fewest = count;

@@ -207,9 +207,8 @@ static bool shares_inputs(const rk_explained *item) {
            item->program->sketch.structure == item->nearest->sketch.structure;
 }
 
-// Returns whether all inputs of one side are of the later graph, and the tensors among them have
-// types that the earlier graph returns: a state that it created, such as the momentum of an
-// optimizer.
+// Returns whether each tensor that differs is an input of the later graph only, of a type that the
+// earlier graph returns: a state that it may have created, such as the momentum of an optimizer.
 static bool takes_created_state(const rk_explained *item) {
     enum { TENSORS_MIN = 2 };
     size_t tensors = 0;
@@ -220,7 +219,7 @@ static bool takes_created_state(const rk_explained *item) {
         const rk_difference *d = &item->differences.items[i];
         if (!rk_is_of_input(d) || rk_is_single_value(d->after ? d->after : d->before))
             continue;
-        if (d->kind != RK_DIFFERENCE_PARAMETER_ADDED ||
+        if (d->kind != RK_DIFFERENCE_PARAMETER_ADDED || !d->after ||
             !rk_sketch_count_type(before->results, before->result_count, d->after))
             return false;
         tensors++;

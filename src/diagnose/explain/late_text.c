@@ -83,15 +83,17 @@ static uint64_t count_executions(const rk_explainer *e, rk_late *const *group, s
     return sum;
 }
 
-// One program of a line that repeats equal parts contains each of them.
+// One program of a line that repeats equal parts contains each of them. The programs may have been
+// executed for other lines as well.
 static void add_saving(const rk_explainer *e, rk_late *const *group, size_t count,
                        rk_pattern_text *text) {
     if (count_executions(e, group, count) <= count + count / 2)
         return;
     rk_buf_add_text(&text->advice,
-                    " The one program takes time to compile as well. If it repeats the same "
-                    "operations, as for equal layers, it may even take longer than these programs, "
-                    "which are compiled once for all repetitions: compare the two.");
+                    " A program of the whole calculation takes time to compile as well. If it "
+                    "repeats the same operations, as for equal layers, it may even take longer "
+                    "than these programs, which are compiled once for all repetitions: compare the "
+                    "two.");
 }
 
 static void describe_call(const rk_explainer *e, rk_late *const *group, size_t count,
@@ -116,12 +118,14 @@ static void describe_call(const rk_explainer *e, rk_late *const *group, size_t c
     rk_buf_add_format(
         &text->advice,
         "If %s only calculates and returns arrays, and JAX can trace it, compile it as one "
-        "program: %s(%s).%s If it returns a function, jit a function of your own that calls both. "
-        "If it also does other things (it is a generator, or reads values), jit a function with "
+        "program: %s(%s).%s If it returns a function, jit a function that calls %s and what it "
+        "returns. If it also does other things (it is a generator, or reads values), jit a "
+        "function with "
         "what it calculates.",
         called->function, jit, called->function,
         strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
-                                    : "");
+                                    : "",
+        called->function);
     add_saving(e, group, count, text);
 }
 

@@ -195,7 +195,7 @@ static bool takes_no_result(const rk_run_model *run, const rk_explained *item) {
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
-        if (!rk_is_of_input(d) || d->kind != RK_DIFFERENCE_PARAMETER_ADDED)
+        if (!rk_is_of_input(d) || d->kind != RK_DIFFERENCE_PARAMETER_ADDED || !d->after)
             continue;
         takes = true;
         if (rk_sketch_count_type(before->results, before->result_count, d->after))

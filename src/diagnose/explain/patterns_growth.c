@@ -218,7 +218,7 @@ static const rk_explained *find_largest(const rk_members *members) {
 }
 
 // Returns whether most of the graphs return only true or false: they check conditions.
-static bool are_checks(const rk_members *members) {
+static bool are_mostly_checks(const rk_members *members) {
     size_t checks = 0;
     for (size_t i = 0; i < members->count; i++)
         checks += rk_is_check(&members->items[i]->program->sketch);
@@ -251,11 +251,11 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
                     "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
                     "are a part of that graph. Call torch_xla.sync() in each iteration. (What is "
                     "drawn at random may then be something else.)");
-    if (are_checks(members))
+    if (are_mostly_checks(members))
         rk_buf_add_text(&text.advice,
                         " If a library reads a value after each operation, as Pyro does to check "
                         "what it draws, no line of yours is between the operations: turn such "
-                        "checks off, here with pyro.enable_validation(False).");
+                        "checks off (in Pyro: pyro.enable_validation(False)).");
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text, file,
                           line));
     e->out->patterns[e->out->pattern_count - 1].grows = true;

@@ -39,8 +39,8 @@ static bool is_called_by_start(const rk_explainer *e, size_t process, const rk_p
     return false;
 }
 
-// Returns whether the process first called an operation in a step. The first step may begin with
-// operations that make its batch: these are not told from the start.
+// Returns whether the process first called an operation in a step. The operations that
+// make the batch of the first step count as called before it.
 static bool is_first_called_in_step(const rk_explainer *e, size_t process, const rk_steps *steps,
                                     const rk_known *known) {
     for (size_t i = 0; i < e->run->compile_count; i++) {

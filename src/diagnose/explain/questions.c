@@ -95,21 +95,6 @@ static void write_one_sided(const rk_explained *item, const rk_difference *d, rk
     rk_buf_add_format(text, ": %s", added ? d->after : d->before ? d->before : "of unknown type");
 }
 
-// An operation that only one of the two programs has, without the name of its dialect.
-static void write_operation(const rk_explained *item, const rk_difference *d, rk_buf *text) {
-    const char *dot = d->op ? strchr(d->op, '.') : NULL;
-    bool added = d->kind == RK_DIFFERENCE_OP_ADDED;
-    rk_buf_add_format(text, "%s %s %s", rk_explained_name(item),
-                      d->is_moved ? "has a changed operation"
-                      : added     ? "has the additional operation"
-                                  : "no longer has the operation",
-                      dot     ? dot + 1
-                      : d->op ? d->op
-                              : "");
-    if (d->after || d->before)
-        rk_buf_add_format(text, ": %s", d->after ? d->after : d->before);
-}
-
 static void write_yes(const rk_explained *item, const rk_difference *d, size_t count,
                       rk_buf *text) {
     const char *thing = d->attribute ? rk_value_words_name(d) : d->op ? d->op : "";
@@ -120,7 +105,8 @@ static void write_yes(const rk_explained *item, const rk_difference *d, size_t c
     if (one_sided) {
         write_one_sided(item, d, text);
     } else if (is_op) {
-        write_operation(item, d, text);
+        rk_buf_add_format(text, "%s: ", rk_explained_name(item));
+        rk_value_words_add_operation(d, text);
     } else {
         rk_buf_add_format(text, "%s of %s: ", thing, rk_explained_name(item));
         rk_value_words_add(d, d->before, text);
@@ -178,7 +164,8 @@ static bool is_shown_before(const rk_explained *item, const rk_explained *earlie
 static rk_err *answer(const rk_explanation *x, const asked *what) {
     const rk_explained *worst = NULL, *unread = NULL, *open = NULL;
     size_t count = 0, unread_count = 0, open_count = 0;
-    bool has_other_reasons = false;
+    bool has_other_doubts = false;
+    rk_branch_doubt doubt = RK_DOUBT_ORDER; // of `open`
     for (size_t i = 0; i < x->count; i++) {
         const rk_explained *item = &x->items[i];
         if (is_open(item) || leaves_open(item, what)) {
@@ -187,10 +174,11 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
         }
         if (what->causes[RK_CAUSE_STRUCTURE] && what->causes[item->cause] &&
             rk_may_be_branch(x, item)) {
+            rk_branch_doubt own = rk_branch_doubt_of(x, item);
+            doubt = open ? doubt : own;
             open = open ? open : item;
-            bool is_same = rk_branch_doubt_of(x, item) == rk_branch_doubt_of(x, open);
-            open_count += is_same;
-            has_other_reasons |= !is_same;
+            open_count += own == doubt;
+            has_other_doubts |= own != doubt;
         }
         if (!evidence_of(x, item, what))
             continue;
@@ -206,8 +194,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
     else if (unread)
         write_unknown(unread, unread_count, &text);
     else if (open)
-        rk_write_may_be_branch(open, rk_branch_doubt_of(x, open), open_count, has_other_reasons,
-                               &text);
+        rk_write_may_be_branch(open, doubt, open_count, has_other_doubts, &text);
     else
         rk_buf_add_text(&text, what->no);
     RK_TRY(rk_buf_status(&text));

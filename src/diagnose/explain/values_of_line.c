@@ -94,8 +94,8 @@ static bool has_axis(const line_sizes *list, size_t axis) {
     return false;
 }
 
-// Returns whether two types differ only along axes that have several sizes already. Else the inputs
-// of one number may be two tensors.
+// Returns whether two types differ only along axes that have several sizes already. Else the two
+// inputs at one position may be two tensors.
 static bool is_same_tensor(const line_sizes *list, const char *before, const char *after) {
     rk_dims a, b;
     if (!rk_parse_dims(before, &a) || !rk_parse_dims(after, &b) || a.count != b.count)

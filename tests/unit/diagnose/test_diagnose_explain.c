@@ -320,6 +320,17 @@ static void the_same_again_is_a_storm(void **state) {
     assert_int_equal(explanation.patterns[0].line, 10);
 }
 
+// A graph of PyTorch/XLA that is not in the store, requested twice.
+static void the_same_again_may_not_be_kept(void **state) {
+    fixture *f = *state;
+    static char graph[] = "SyncTensorsGraph.12";
+    for (unsigned i = 0; i < 2; i++)
+        run_fixture_ask(&f->run, "torch_shared", 1)->name = graph;
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(1, RK_CAUSE_DUPLICATE);
+    assert_false(explanation.hidden_branch.answer);
+}
+
 // A request for a program that an earlier run stored at `stored_ns`.
 static void explain_stored(fixture *f, uint64_t stored_ns) {
     run_fixture_keep(f, "shape", 1, true);
@@ -596,6 +607,7 @@ int main(void) {
         TEST(a_known_change_comes_before_unknown_ones),
         TEST(a_failure_leaves_the_questions_open),
         TEST(the_same_again_is_a_storm),
+        TEST(the_same_again_may_not_be_kept),
         TEST(what_was_evicted_is_on_record),
         TEST(what_rm_removed_was_removed),
         TEST(what_is_gone_without_a_record_was_removed),

@@ -1484,7 +1484,7 @@ static void a_loop_that_carries_more_values_is_not_new(void **state) {
     assert_true(list->items[list->cause_count - 1].is_moved);
     for (size_t i = 0; i + 1 < list->cause_count; i++)
         assert_false(list->items[i].is_moved);
-    expect_in(explanation.hidden_branch.evidence, "jit_step has the additional operation reduce");
+    expect_in(explanation.hidden_branch.evidence, "jit_step: reduce added: tensor");
 }
 
 static void the_position_of_a_slice_is_no_branch(void **state) {

@@ -68,7 +68,7 @@ WEEK = {
             "expect": {
                 "compiled": "some",
                 "findings": [
-                    # Two programs of make_step are compiled: with the scale, and with its type of step 2 on.
+                    # Two programs of make_step are compiled: with the scale, and with the type that it has from step 2 on.
                     # The one that took longer comes first.
                     {
                         "kind": {"parameters", "structure", "dtype"},
