@@ -51,17 +51,25 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
                "argument of the function, padded to one size, and mask the "
                "padding." ARRAY_OF_LIBRARY;
     // A number that decides the sizes of operations cannot be traced.
-    bool is_size = head && (head->kind != RK_DIFFERENCE_CONSTANT || makes_sizes(item));
-    if (is_size)
+    if (head && (makes_sizes(item) || rk_is_of_slice(head)))
         return sizes_from_number(torch);
+    if (head && head->kind != RK_DIFFERENCE_CONSTANT)
+        return "A number or an array that is no input is part of the program: a size, an axis, a "
+               "position, or values that Python computed. If few of them are intended, there is "
+               "nothing to fix: each program is compiled once and stored. Otherwise the reason is "
+               "not known.";
     if (rk_explain_is_array(item) && !torch)
         return "The values of an array are part of the program, as with an array that the jitted "
                "function takes from a closure: pass it as an argument of the "
                "function." ARRAY_OF_LIBRARY;
-    return torch ? "A Python number is part of the graph: make it a tensor on the device "
-                   "(register_buffer, or torch.tensor(value, device=…)), updated in place."
+    return torch ? "A Python number is part of the graph. If it can be a tensor, make it one with "
+                   "one dimension on the host and transfer it (torch.tensor([value]).to(device)): "
+                   "then it is an input. Some arguments must be Python numbers: each value of "
+                   "these has a program of its own."
                  : "A Python number is part of the program: pass it as an argument of the jitted "
-                   "function (jnp.asarray(value)), not through static_argnums or a closure.";
+                   "function (jnp.asarray(value)), not through static_argnums or a closure. If JAX "
+                   "needs it while tracing, such as the length of a scan or an axis, keep it "
+                   "static, and use few values.";
 }
 
 // Returns whether `weak` is `full`, but weakly typed. JAX gives this type to Python numbers.
@@ -88,15 +96,16 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
     if (head && is_weak_of(head->after, head->before))
         return "The later value is weakly typed (weak_type): it is a Python number, or was "
                "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "
-               "dtype where it is made (x.astype(jnp.float32)). If a library computes it, there is "
-               "nothing "
-               "to fix: each program is compiled once and stored.";
+               "dtype where it is made (jnp.asarray(x, dtype=jnp.float32)). If a library computes "
+               "it, there is nothing to fix: each program is compiled once and stored.";
     if (torch && head && is_python_number(head->before) != is_python_number(head->after))
-        return "PyTorch/XLA passes a Python number as tensor<f64> or tensor<s64>. So a Python "
+        return "PyTorch/XLA passes a Python number as tensor<f64> or tensor<s64>. Perhaps a Python "
                "number was in the place of a tensor, such as the first value of a minimum that "
                "later is a tensor. Make it a tensor of the same dtype from the beginning "
                "(torch.tensor(value, dtype=…)), or use numbers that were read (.item()).";
-    return torch ? "Cast to one dtype before the step, and keep autocast on or off throughout."
+    return torch ? "If both types are intended, such as autocast in training only, there is "
+                   "nothing to fix: each graph is compiled once and stored. Otherwise cast to one "
+                   "dtype before the step, and keep autocast on or off throughout."
                  : "Cast to one dtype before the call (x.astype(…)); beware of NumPy's float64 "
                    "and of Python scalars that change their type.";
 }
@@ -131,9 +140,8 @@ static const char *sharding_advice(const rk_explained *item, bool torch) {
     if (is_in_mesh_once(item))
         return "In one program this array has no mesh: it was made outside of jax.set_mesh, such "
                "as a key of random numbers. If the jitted function returns it, it then has the "
-               "mesh, "
-               "and the next call compiles again. Make it within jax.set_mesh, before the first "
-               "step.";
+               "mesh, and the next call compiles again. Make it within jax.set_mesh, before the "
+               "first step.";
     if (is_committed_once(item))
         return "In one program this array is committed to its devices, and in the other it is not. "
                "A restored checkpoint, the result of jax.device_put with a sharding, and what is "
@@ -187,17 +195,18 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "0 or 1 in one of them, and so a constant; or tensors were copied before the step "
                "(load_state_dict), and nothing executed the copies. Each graph is compiled once "
                "and stored. If there are such copies, call torch_xla.sync() after them. If a "
-               "Python number decides, a tensor on the device in its place "
-               "(torch.tensor(value, device=…)) makes them one graph. Otherwise the reason is not "
-               "known.";
+               "Python number decides, a tensor with one dimension that is transferred from the "
+               "host in its place (torch.tensor([value]).to(device)) makes them one graph. "
+               "Otherwise the reason is not known.";
     if (!item->nearest_of && !rk_explain_is_of_seed(item))
-        return torch ? "The source, a setting that it reads, a value that decides a branch or a "
-                       "loop in Python, or numbers that are equal, 0 or 1 in one of the two runs "
-                       "only: one of these is another one than in that run. The new program is "
-                       "compiled once and stored."
-                     : "The source, a setting that it reads, or a value that decides a branch or a "
-                       "loop in Python, is another one than in that run. The new program is "
-                       "compiled once and stored.";
+        return torch ? "Perhaps the source, a setting that it reads, a value that decides a branch "
+                       "or a loop in Python, or numbers that are equal, 0 or 1 are other ones than "
+                       "in that run; or that run did not come to this part of the job; or data or "
+                       "random numbers decide. The new program is compiled once and stored."
+                     : "Perhaps the source, a setting that it reads, or a value that decides a "
+                       "branch or a loop in Python, is another one than in that run; or that run "
+                       "did not come to this part of the job. The new program is compiled once and "
+                       "stored.";
     const rk_difference *head = rk_explained_head(item);
     bool is_slice = torch && head && rk_is_of_slice(head) && !rk_has_more_rounds(item);
     if (is_slice && rk_explain_moves_slice_first(item))
@@ -210,8 +219,8 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "Call torch_xla.sync() after the initialization, before the first step. Then the "
                "first step has the same graphs as the others.";
     if (rk_explain_is_of_seed(item))
-        return "The graphs only differ in the computation of one integer. The state of the random "
-               "numbers is such an integer: a random operation (a sample, an augmentation) is "
+        return "The graphs only differ in the computation of one integer, such as the state of the "
+               "random numbers. Then a random operation (a sample, an augmentation) is "
                "computed with the graph that is executed next. If it is between two steps, call "
                "torch_xla.sync() after it. If it is within a step, such as between two checks of a "
                "library, or if this is intended, there is nothing to fix: each graph is compiled "
@@ -224,14 +233,18 @@ static const char *structure_advice(const rk_explained *item, bool torch) {
                "or pad it.";
     return torch ? "The two graphs have other operations. If they are two parts of the job, such "
                    "as training and evaluation, there is nothing to fix: each is compiled once and "
-                   "stored. If they are meant to be one step, a branch or a number in Python "
-                   "decides what is traced: compute both ways and select with torch.where, or make "
-                   "the choice outside of the step."
+                   "stored. If they are meant to be one step, perhaps a branch or a number in "
+                   "Python decides what is traced: compute both ways and select with torch.where, "
+                   "or make the choice outside of the step. Or operations that were recorded "
+                   "before and not executed are a part of one graph: call torch_xla.sync() after "
+                   "them."
                  : "The two programs have other operations. If they are two functions of one name, "
                    "or both ways are intended, such as training and evaluation, there is nothing "
-                   "to fix: each is compiled once and stored. If they are meant to be one, a "
-                   "branch in Python or a static argument decides what is traced: use lax.cond or "
-                   "jnp.where, or make the choice once, outside of the loop.";
+                   "to fix: each is compiled once and stored. If they are meant to be one, perhaps "
+                   "a branch in Python, a static argument or a static field of an object decides "
+                   "what is traced: use lax.cond or jnp.where, or make the choice once, outside of "
+                   "the loop. If a loop in Python has another number of iterations, lax.scan or "
+                   "lax.fori_loop compiles its body once.";
 }
 
 static const char *failed_advice(const rk_explained *item) {
@@ -280,13 +293,14 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
                    "requested its program again: after jax.clear_caches(), or for a value of "
                    "another kind (weakly typed, committed) that has the same program. Inside a "
                    "jitted function, the operation has no program of its own.";
-        return torch ? "The framework had lost this program: raise its cache size "
-                       "(XLA_COMPILATION_CACHE_SIZE), and trace the same graph in the same "
-                       "order each time."
+        return torch ? "Either PyTorch/XLA had lost this program: then raise its cache size "
+                       "(XLA_COMPILATION_CACHE_SIZE). Or two graphs of PyTorch/XLA become one "
+                       "program: then there is nothing to fix."
                      : "The framework had lost this program, or traced it for another function, "
-                       "such as the function of a new model: jit one function once, outside of the "
-                       "loop. Do not jit a new lambda, closure or functools.partial at each call, "
-                       "and do not clear JAX's caches.";
+                       "such as the function of a new model, or for an object with another static "
+                       "field (a new optimizer in a TrainState): jit one function once, outside of "
+                       "the loop, and reuse the object. Do not jit a new lambda, closure or "
+                       "functools.partial at each call, and do not clear JAX's caches.";
     case RK_CAUSE_EVICTED:
         return item->removal == RK_REMOVAL_COLLECTED
                    ? "`rekindle gc` removed it: give gc a larger size, or keep the entry with "

@@ -196,59 +196,42 @@ rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *
                                                  : RK_DOUBT_ORDER;
 }
 
-// What the text says of one program, and of several ones.
-static const char *const doubt_texts[][2] = {
-    [RK_DOUBT_LISTS] = {"takes another number of tensors of one type than other graphs: a list of "
-                        "tensors decides how many, or a branch does",
-                        "take another number of tensors of one type than other graphs: a list of "
-                        "tensors decides how many, or a branch does"},
-    [RK_DOUBT_MODEL] =
-        {"takes other inputs, and inputs of other shapes: the function is called for "
-         "another model, or a branch decides",
-         "take other inputs, and inputs of other shapes: the function is called for "
-         "another model, or a branch decides"},
-    [RK_DOUBT_RESULTS] =
-        {"returns values that other graphs do not: a branch computes them, or only "
-         "some steps keep them, as for a log or a sum",
-         "return values that other graphs do not: a branch computes them, or only "
-         "some steps keep them, as for a log or a sum"},
-    [RK_DOUBT_START] =
-        {"takes fewer values than an earlier graph: a branch computes them, they were "
-         "computed before the steps, or a list of tensors is shorter",
-         "take fewer values than an earlier graph: a branch computes them, they were "
-         "computed before the steps, or a list of tensors is shorter"},
-    [RK_DOUBT_NUMBERS] =
-        {"takes or returns single numbers that other graphs do not: a branch decides, "
-         "a number is 0, 1 or -1 in some steps, or only some steps keep a number for "
-         "a log",
-         "take or return single numbers that other graphs do not: a branch decides, a "
-         "number is 0, 1 or -1 in some steps, or only some steps keep a number for a "
-         "log"},
-    [RK_DOUBT_VALUES] =
-        {"takes or returns values that other graphs do not: a branch computes them, "
-         "they were computed earlier and not executed, or a list of tensors is longer",
-         "take or return values that other graphs do not: a branch computes them, they "
-         "were computed earlier and not executed, or a list of tensors is longer"},
-    [RK_DOUBT_INTEGERS] =
-        {"takes other whole numbers than other graphs: a branch decides which, or "
-         "two numbers are equal",
-         "take other whole numbers than other graphs: a branch decides which, or two "
-         "numbers are equal"},
-    [RK_DOUBT_GROWTH] =
-        {"differs from earlier graphs, but graphs of this run grow: a branch computes "
-         "the values, or they waited for a read",
-         "differ from earlier graphs, but graphs of this run grow: a branch computes "
-         "the values, or they waited for a read"},
-    [RK_DOUBT_CHECKS] =
-        {"returns only true or false, as an earlier graph does: another condition is "
-         "checked, or a branch decides",
-         "return only true or false, as earlier graphs do: another condition is "
-         "checked, or a branch decides"},
-    [RK_DOUBT_VIEWS] = {"differs from an earlier graph only in transposes, reshapes and broadcasts",
-                        "differ from earlier graphs only in transposes, reshapes and broadcasts"},
-    [RK_DOUBT_ORDER] = {"differs from an earlier program, but only in the order, the number or the "
-                        "operands of operations of the same kinds, on the same lines",
-                        "differ from an earlier program, but only in the order, the number or the "
+// What the text says of one program and of several ones: a verb each, and the rest.
+static const struct doubt_text {
+    const char *one, *several, *rest;
+} doubt_texts[] = {
+    [RK_DOUBT_LISTS] = {"takes", "take",
+                        "another number of tensors of one type than other graphs: perhaps a list "
+                        "of tensors decides how many, or a branch does"},
+    [RK_DOUBT_MODEL] = {"takes", "take",
+                        "other inputs, and inputs of other shapes: perhaps the function is "
+                        "called for another model, or a branch decides"},
+    [RK_DOUBT_RESULTS] = {"returns", "return",
+                          "values that other graphs do not: perhaps a branch computes them, or "
+                          "only some steps keep them, as for a log or a sum"},
+    [RK_DOUBT_START] = {"takes", "take",
+                        "fewer values than an earlier graph: perhaps a branch computes them, "
+                        "they were computed before the steps, or a list of tensors is shorter"},
+    [RK_DOUBT_NUMBERS] = {"takes or returns", "take or return",
+                          "single numbers that other graphs do not: perhaps a branch decides, a "
+                          "number is 0, 1 or -1 in some steps, or only some steps keep a number "
+                          "for a log"},
+    [RK_DOUBT_VALUES] = {"takes or returns", "take or return",
+                         "values that other graphs do not: perhaps a branch computes them, they "
+                         "were computed earlier and not executed, or a list of tensors is longer"},
+    [RK_DOUBT_INTEGERS] = {"takes", "take",
+                           "other whole numbers than other graphs: perhaps a branch decides "
+                           "which, or two numbers are equal"},
+    [RK_DOUBT_GROWTH] = {"differs", "differ",
+                         "from earlier graphs, but graphs of this run grow: perhaps a branch "
+                         "computes the values, or they waited for a read"},
+    [RK_DOUBT_CHECKS] = {"returns", "return",
+                         "only true or false, as an earlier graph does: perhaps another "
+                         "condition is checked, or a branch decides"},
+    [RK_DOUBT_VIEWS] = {"differs", "differ",
+                        "from an earlier graph only in transposes, reshapes and broadcasts"},
+    [RK_DOUBT_ORDER] = {"differs", "differ",
+                        "from an earlier program, but only in the order, the number or the "
                         "operands of operations of the same kinds, on the same lines"},
 };
 
@@ -257,6 +240,7 @@ void rk_write_may_be_branch(const rk_explained *item, rk_branch_doubt doubt, siz
     rk_buf_add_text(text, rk_explained_name(item));
     if (count > 1)
         rk_buf_add_format(text, " and %zu more", count - 1);
-    rk_buf_add_format(text, " %s%s", doubt_texts[doubt][count > 1],
+    const struct doubt_text *words = &doubt_texts[doubt];
+    rk_buf_add_format(text, " %s %s%s", count > 1 ? words->several : words->one, words->rest,
                       has_others ? " (other programs leave the question open, too)" : "");
 }

@@ -53,7 +53,8 @@ bool rk_explain_takes_state_of_few(const rk_explained *item) {
 }
 
 #define SPECIAL_NUMBERS                                                                            \
-    "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of all " \
+    "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of "     \
+    "most "                                                                                        \
     "other numbers. "
 
 // Returns whether the constants in place of inputs are the numbers 0, 1 and -1, and not all are 0:
@@ -129,6 +130,7 @@ void rk_advise_on_constant_input(const rk_explained *item, rk_buf *text) {
         torch ? ". Zeros that are made on the device before an inner loop are such a constant. "
                 "Make the constant an input of each step: create it with at least one dimension on "
                 "the host and transfer it (torch.zeros(1, dtype=…).to(device)), or call "
-                "torch_xla.sync() right after it is created. zero_() makes it a constant again."
+                "torch_xla.sync() right after it is created. zero_() makes it a constant again. If "
+                "it is a Python number that is 0 in some steps, there are two programs."
               : ". Pass it as an argument of the same type at every call.");
 }

@@ -309,8 +309,7 @@ static const char *torch_advice(const rk_explained *item) {
         return "One of the two graphs takes and returns more values, which still exist at "
                "torch_xla.sync() and so are a part of it. Perhaps only some steps compute them, "
                "such as a sample; or they were computed before the step, such as the prediction of "
-               "an "
-               "earlier step or an average between two loops; or a list of tensors has another "
+               "an earlier step or an average between two loops; or a list of tensors has another "
                "length, such as the values of an episode. If this is intended, there is nothing to "
                "fix: each graph is compiled once and stored. Otherwise delete them (del), or call "
                "torch_xla.sync() where they are computed (a read alone, such as .item(), does not "
@@ -319,8 +318,8 @@ static const char *torch_advice(const rk_explained *item) {
     if (shares_inputs(item))
         return "The two graphs have the same operations. PyTorch/XLA passes tensors that share "
                "their data as one input, such as the parameters of two networks after "
-               "load_state_dict. So the number of inputs differs as long as they are equal. Each "
-               "graph is compiled once and stored, and there is nothing to fix.";
+               "load_state_dict. Perhaps that is why the number of inputs differs. Then each graph "
+               "is compiled once and stored, and there is nothing to fix.";
     if (takes_created_state(item))
         return "The later graph takes more values. If the earlier one created them, such as the "
                "momentum of an optimizer, there is nothing to fix: two graphs, compiled once and "
@@ -338,18 +337,13 @@ static const char *torch_advice(const rk_explained *item) {
                "or an evaluation, but not executed, it is a part of the next step's graph: call "
                "torch_xla.sync() after it.";
     if (is_of_numbers(item))
-        return rk_explain_is_of_integers(item)
-                   ? "Only single numbers differ among the inputs, and some are whole numbers. "
-                     "PyTorch/XLA passes numbers as inputs, and two equal numbers as one. There "
-                     "may be three reasons: a number happens to equal another one; a sum that is "
-                     "kept on the device is in its first step; or Python takes another branch, or "
-                     "another position in a tensor. Each graph is compiled once and stored."
-                   : "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as "
-                     "inputs, and two equal numbers as one. There may be two reasons: a number "
-                     "happens to equal another one; or a sum or an average that is kept on the "
-                     "device (of a loss, of an accuracy) is in its first step. Each "
-                     "graph is compiled once and stored. If there is such a sum, fewer graphs are "
-                     "needed if it adds up numbers that were read (.item(), once after the step).";
+        return "Only single numbers differ among the inputs. PyTorch/XLA passes numbers as inputs, "
+               "and two equal numbers as one. Perhaps a number happens to equal another one; a sum "
+               "or an average that is kept on the device (of a loss, of an accuracy) is in its "
+               "first step; a value that was computed before the step was not executed; or Python "
+               "takes another branch, or another position in a tensor. Each graph is compiled once "
+               "and stored. If there is such a sum, fewer graphs are needed if it adds up numbers "
+               "that were read (.item(), once after the step).";
     if (rk_explain_has_only_results(item))
         return "The programs return different values: a tensor, such as a loss for a log, still "
                "exists at torch_xla.sync() in some steps, but not in others, or it was computed "
@@ -382,6 +376,10 @@ static const char *jax_advice(const rk_explained *item) {
                "next one. JAX compiles a function again if the structure of its arguments changes. "
                "Pass objects of the same classes in each call; if the function returns its own "
                "state, begin with the class that it returns.";
+    if (!item->nearest_of)
+        return "The function takes or returns other values than in that run. If the source or a "
+               "setting was changed, there is nothing to fix: the new program is compiled once and "
+               "stored. Otherwise pass and return the same values in each start.";
     if (rk_does_more(item))
         return "The later program does all that the earlier one does, and more, as with a branch "
                "in Python that only some calls take. If this is intended, there is nothing "
@@ -417,17 +415,24 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
         return "An earlier step creates these values as zeros, and later steps take them, such as "
                "the state of an optimizer for a parameter that it begins to update: two programs, "
                "compiled and stored once. There is nothing to fix.";
+    if (item->is_startup && torch && !rk_explain_takes_what_was_zero(item))
+        return "Later calls take values that the first call did not take. If the first call "
+               "created them, such as an optimizer's state, there is nothing to fix. They may also "
+               "be values that were computed before and not executed, or a number that was 0 or 1 "
+               "in the first call. Each graph is compiled once and stored.";
     if (item->is_startup)
         return "The first call creates these values, such as an optimizer's state, and later calls "
                "take them: two programs, compiled and stored once. This belongs to the start of "
                "the job, and there is nothing to fix.";
     if (item->accumulates)
-        return torch ? "Gradients are created in one step and accumulated in the next: use "
-                       "optimizer.zero_grad(set_to_none=False) before a torch_xla.sync(), so that "
-                       "the zeros are inputs of the next step, or put the whole accumulation into "
-                       "one compiled region. If the step does not need these gradients, as the "
-                       "step of a discriminator does not need those of the generator, give it "
-                       "detached inputs (generator(z).detach())."
+        return torch ? "Values are created in one step and added to in the next. If they are "
+                       "gradients, use optimizer.zero_grad(set_to_none=False) before a "
+                       "torch_xla.sync(), so that the zeros are inputs of the next step, or put "
+                       "the whole accumulation into one compiled region. (Parameters without a "
+                       "gradient are then updated as well, by weight decay or momentum.) If the "
+                       "step does not need these gradients, as the step of a discriminator does "
+                       "not need those of the generator, give it detached inputs "
+                       "(generator(z).detach())."
                      : "Start from gradients of zeros (jax.tree.map(jnp.zeros_like, params)) "
                        "instead of None, or accumulate within one jitted function (lax.scan).";
     return torch ? torch_advice(item) : jax_advice(item);

@@ -120,8 +120,7 @@ static void describe_call(const rk_explainer *e, rk_late *const *group, size_t c
         "If %s only calculates and returns arrays, and JAX can trace it, compile it as one "
         "program: %s(%s).%s If it returns a function, jit a function that calls %s and what it "
         "returns. If it also does other things (it is a generator, or reads values), jit a "
-        "function with "
-        "what it calculates.",
+        "function with what it calculates.",
         called->function, jit, called->function,
         strcmp(jit, "jax.jit") == 0 ? " Bind arguments that are not arrays with functools.partial."
                                     : "",
@@ -156,7 +155,7 @@ static void describe_lines(const rk_explainer *e, rk_late *const *group, size_t 
                     "program. Code that reads a value to choose a branch or a size (.item(), "
                     "x[mask]), or that keeps values in an object, cannot be jitted");
     if (!calls_library(group, count) && !(in == RK_LATE_LINE && has_product(group, count)))
-        rk_buf_add_text(&text->advice, "; NumPy can calculate it (jax.device_get)");
+        rk_buf_add_text(&text->advice, "; NumPy may calculate it (jax.device_get)");
     rk_buf_add_text(&text->advice, calls_package(group, count)
                                        ? ". If a library that is not JAX takes the arrays, such as "
                                          "one for plots, pass it NumPy arrays (jax.device_get)."

@@ -298,13 +298,16 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
     if (shared_ns)
         rk_buf_add_text(&text->summary, ". Its seconds are about those of all parts but the "
                                         "largest; other findings count some of these seconds, too");
-    rk_buf_add_text(&text->advice,
-                    "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
-                    "the graph. Read numbers for a log once, after the step; choose with "
-                    "torch.where instead of if; leave one barrier a step. What the host needs "
-                    "within the step, such as the action for a simulator, must be read, and that "
-                    "cut stays. An operation that PyTorch/XLA runs on the CPU cuts the graph, too: "
-                    "torch_xla.debug.metrics.metrics_report() has a counter aten::… for each.");
+    rk_buf_add_text(
+        &text->advice,
+        "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
+        "the graph. Read numbers for a log once, after the step; choose with "
+        "torch.where instead of if; leave one barrier a step, if nothing needs a second "
+        "one. If a library reads the values, such as a check of torch.distributions or "
+        "an adaptive solver, only its options can change that. What the host needs "
+        "within the step, such as the action for a simulator, must be read, and that "
+        "cut stays. An operation that PyTorch/XLA runs on the CPU cuts the graph, too: "
+        "torch_xla.debug.metrics.metrics_report() has a counter aten::… for each.");
 }
 
 // Returns whether the graph is a read that was compared with a program of another purpose: with one

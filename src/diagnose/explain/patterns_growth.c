@@ -246,16 +246,18 @@ static rk_err *report(rk_explainer *e, const rk_members *members) {
         add_counts(members, &text.summary);
     rk_buf_add_text(&text.summary, ")");
     rk_buf_add_text(&text.advice,
-                    "Each iteration of a loop adds operations to a value, such as a sum or the "
-                    "state of the random numbers, but does not execute them. They wait until a "
-                    "read (.item(), .cpu(), print, if, a mask as an index) executes a graph, and "
-                    "are a part of that graph. Call torch_xla.sync() in each iteration. (What is "
-                    "drawn at random may then be something else.)");
+                    "Operations are added to a value again and again, such as a sum or the state "
+                    "of the random numbers, and nothing executes them. They wait until a read "
+                    "(.item(), .cpu(), print, if, a mask as an index) executes a graph, and are a "
+                    "part of that graph. If a loop of yours adds them, call torch_xla.sync() in "
+                    "each iteration. (What is drawn at random may then be something else.) If they "
+                    "are within one call of a library, your source has no place for it.");
     if (are_mostly_checks(members))
         rk_buf_add_text(&text.advice,
-                        " If a library reads a value after each operation, as Pyro does to check "
-                        "what it draws, no line of yours is between the operations: turn such "
-                        "checks off (in Pyro: pyro.enable_validation(False)).");
+                        " If torch.distributions or Pyro checks its arguments after each "
+                        "operation, torch.distributions.Distribution.set_default_validate_args("
+                        "False) or pyro.enable_validation(False) turns these checks off. Wrong "
+                        "arguments are then not reported.");
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members->items, members->count, &text, file,
                           line));
     e->out->patterns[e->out->pattern_count - 1].grows = true;

@@ -154,10 +154,11 @@ static void describe(const rk_pieces *list, const char *lines, bool are_known, d
     rk_buf_add_text(&text->advice,
                     "Put them into a jitted function: that of the step, or one of their own. If "
                     "they make the batch, prepare it with NumPy on the host, which executes no "
-                    "programs. If a library that is not JAX takes the arrays, such as one for "
-                    "plots, pass it NumPy arrays (np.asarray). Where the source reads a value "
-                    "(.item(), float(), bool(), if), choose with jnp.where or lax.cond instead, "
-                    "and read what is to be logged once, after the step.");
+                    "programs (but draws other random numbers). If a library that is not JAX takes "
+                    "the arrays, such as one for plots, pass it NumPy arrays (np.asarray). Where "
+                    "the source reads a value (.item(), float(), bool(), if), choose with "
+                    "jnp.where or lax.cond instead, and read what is to be logged once, after the "
+                    "step.");
 }
 
 rk_err *rk_pieces_describe(const rk_explainer *e, size_t process, const rk_steps *steps,

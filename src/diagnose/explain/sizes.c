@@ -112,7 +112,8 @@ static bool can_be_padded(const rk_explained *item) {
 #define BATCHES_OF_ONE_SIZE                                                                        \
     " batches of one size: if only the last batch is smaller, drop_last=True drops it (in "        \
     "evaluation, that changes the result). If the model has BatchNorm, do not pad: padding "       \
-    "changes the statistics of the batch."
+    "changes the statistics of the batch. If it has only LayerNorm or GroupNorm, you can pad to "  \
+    "one size and mask the padding instead."
 
 // Returns whether rows of padding may change what the program computes.
 static bool normalizes_batch(const rk_explained *item) {
@@ -152,9 +153,10 @@ static bool may_select(const rk_explained *item) {
 }
 
 #define SELECTION                                                                                  \
-    "This input is a list of whole numbers. If they select elements, as in x[mask] or "            \
-    "x[indices], keep all elements and multiply by the mask instead: then the size stays the "     \
-    "same."
+    "This input is a list of whole numbers. If they select elements for a sum or a mean, as in "   \
+    "loss(x[mask], y[mask]), compute the loss of each element (reduction='none'), set those "      \
+    "outside of the mask to 0 (torch.where), and divide their sum by mask.sum(): then the size "   \
+    "stays the same."
 
 void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
     enum { FEW_SIZES = 4 };
@@ -164,7 +166,9 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
                               "training, validation and test, there is nothing to fix: each "
                               "program is compiled once and stored. ");
     if (may_select(item)) {
-        rk_buf_add_text(text, SELECTION " Otherwise pad them to one length, and mask the padding.");
+        rk_buf_add_text(text,
+                        SELECTION " Otherwise pad them to one length, and mask the padding, if "
+                                  "the result does not depend on it.");
         return;
     }
     if (normalizes_batch(item) && is_of_rows(item)) {
@@ -174,7 +178,7 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
     }
     rk_buf_add_format(text,
                       "%s this %s to one size, or to the few buckets that `rekindle shapes` "
-                      "recommends, and mask the padding.",
+                      "recommends, and mask the padding, if the result does not depend on it.",
                       few ? "Otherwise pad" : "Pad", torch ? "input" : "argument");
     if (normalizes_batch(item))
         rk_buf_add_text(text, " (With BatchNorm, padding changes the statistics of the batch.)");
@@ -183,16 +187,14 @@ void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
 static const char *advice_on_last_batch(const rk_explained *item) {
     if (!rk_explained_is_torch(item))
         return "This looks like the last batch, which is smaller. If so, pad it to the full size "
-               "and mask "
-               "the padding. In training, you can drop this batch instead; in evaluation, that "
-               "changes the result.";
+               "and mask the padding. In training, you can drop this batch instead; in evaluation, "
+               "that changes the result.";
     if (normalizes_batch(item))
         return "This looks like the last batch, which is smaller. If so, drop_last=True drops it. "
                "(With BatchNorm, rows of padding would change its statistics.)";
     return "This looks like the last batch, which is smaller. If so, pad it to the full size and "
-           "mask the "
-           "padding. In training, drop_last=True drops this batch instead; in evaluation, that "
-           "changes the result.";
+           "mask the padding. In training, drop_last=True drops this batch instead; in evaluation, "
+           "that changes the result.";
 }
 
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
@@ -231,9 +233,8 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     if (can_be_padded(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, such as those of a training set and a test set, there is "
-               "nothing "
-               "to fix. Otherwise pad this input to one size, or to the few buckets that `rekindle "
-               "shapes` recommends, and mask the padding.";
+               "nothing to fix. Otherwise pad this input to one size, or to the few buckets that "
+               "`rekindle shapes` recommends, and mask the padding.";
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "
            "differ too much to pad one to the other. If a program is too expensive to compile, "
            "give both calls one shape, for example batches of the same size.";

@@ -158,11 +158,10 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
                           library->jit);
     else
         rk_buf_add_format(out,
-                          "Compute the initial values in one function and jit that, if JAX can "
-                          "trace it, so that they are one program.%s%s A call that changes "
-                          "objects, that reads a value "
-                          "to choose a branch or a size, or that also runs the steps, cannot be "
-                          "jitted as a whole.",
+                          "If these are initial values or data, compute them in one function and "
+                          "jit that, if JAX can trace it, so that they are one program.%s%s A call "
+                          "that changes objects, that reads a value to choose a branch or a size, "
+                          "or that also runs the steps, cannot be jitted as a whole.",
                           library ? " " : "", library ? library->remedy : "");
 }
 
