@@ -476,28 +476,3 @@ rk_err *rk_advise(const rk_run_model *run, rk_explained *item) {
     item->advice = rk_strdup(rk_buf_text(&text));
     return item->advice ? NULL : rk_err_no_memory();
 }
-
-// Returns whether an item has another order of the operations than in that run.
-static bool is_order_of_run(const rk_explained *item, const char *run) {
-    return item->is_reordered && !item->nearest_of && rk_same_text(item->nearest_run, run);
-}
-
-// Another order may come together with another size, and then the list of differences shows the
-// size only.
-rk_err *rk_advise_on_order(rk_explanation *x) {
-    for (size_t i = 0; i < x->count; i++) {
-        rk_explained *item = &x->items[i];
-        bool has_other_order = false;
-        if (item->cause != RK_CAUSE_SHAPE || item->nearest_of || !item->nearest_run ||
-            item->is_eager || !item->advice)
-            continue;
-        for (size_t k = 0; k < x->count; k++)
-            has_other_order |= is_order_of_run(&x->items[k], item->nearest_run);
-        if (has_other_order)
-            RK_TRY(rk_explained_add_advice(item,
-                                           "But other programs have another order of the "
-                                           "operations than in that run, and perhaps this one has "
-                                           "as well: begin with the finding on the order."));
-    }
-    return NULL;
-}

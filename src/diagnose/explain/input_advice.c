@@ -415,7 +415,7 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
         return "An earlier step creates these values as zeros, and later steps take them, such as "
                "the state of an optimizer for a parameter that it begins to update: two programs, "
                "compiled and stored once. There is nothing to fix.";
-    if (item->is_startup && torch && !rk_explain_takes_what_was_zero(item))
+    if (item->is_startup && torch && !rk_differences_take_what_was_zero(&item->differences))
         return "Later calls take values that the first call did not take. If the first call "
                "created them, such as an optimizer's state, there is nothing to fix. They may also "
                "be values that were computed before and not executed, or a number that was 0 or 1 "

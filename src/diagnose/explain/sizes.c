@@ -153,9 +153,9 @@ static bool may_select(const rk_explained *item) {
 }
 
 #define SELECTION                                                                                  \
-    "This input is a list of whole numbers. If they select elements for a sum or a mean, as in "   \
-    "loss(x[mask], y[mask]), compute the loss of each element (reduction='none'), set those "      \
-    "outside of the mask to 0 (torch.where), and divide their sum by mask.sum(): then the size "   \
+    "This input is a list of whole numbers. If a mask selects elements, keep all of them: "        \
+    "x[mask] = y is torch.where(mask, y, x), and the mean of loss(x[mask], y[mask]) is the sum "   \
+    "of torch.where(mask, the loss of each element, 0), divided by mask.sum(). Then the size "     \
     "stays the same."
 
 void rk_advise_on_sizes(const rk_explained *item, size_t sizes, rk_buf *text) {
@@ -238,4 +238,29 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
     return "Each shape has a program of its own, which is compiled once and stored. These shapes "
            "differ too much to pad one to the other. If a program is too expensive to compile, "
            "give both calls one shape, for example batches of the same size.";
+}
+
+// Returns whether an item has another order of the operations than in that run.
+static bool is_order_of_run(const rk_explained *item, const char *run) {
+    return item->is_reordered && !item->nearest_of && rk_same_text(item->nearest_run, run);
+}
+
+// Another order may come together with another size, and then the list of differences shows the
+// size only.
+rk_err *rk_advise_on_order(rk_explanation *x) {
+    for (size_t i = 0; i < x->count; i++) {
+        rk_explained *item = &x->items[i];
+        bool has_other_order = false;
+        if (item->cause != RK_CAUSE_SHAPE || item->nearest_of || !item->nearest_run ||
+            item->is_eager || !item->advice)
+            continue;
+        for (size_t k = 0; k < x->count; k++)
+            has_other_order |= is_order_of_run(&x->items[k], item->nearest_run);
+        if (has_other_order)
+            RK_TRY(rk_explained_add_advice(item,
+                                           "But other programs have another order of the "
+                                           "operations than in that run, and perhaps this one has "
+                                           "as well: begin with the finding on the order."));
+    }
+    return NULL;
 }

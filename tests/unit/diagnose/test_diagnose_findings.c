@@ -1442,7 +1442,7 @@ static void a_random_operation_between_two_steps_is_no_branch(void **state) {
 static void lists_of_other_lengths_are_other_sizes(void **state) {
     explain_two(*state, "torch_indices");
     expect_cause(1, RK_CAUSE_SHAPE);
-    expect_in(explanation.items[1].advice, "divide their sum by mask.sum()");
+    expect_in(explanation.items[1].advice, "divided by mask.sum()");
     assert_false(explanation.hidden_branch.answer);
     assert_true(explanation.input_shapes.answer);
 }
