@@ -300,6 +300,62 @@ static bool are_lists_of_line(const rk_differ *d, uint32_t i, uint32_t j) {
     return a.file.len && rk_source_same_line(&a, &b);
 }
 
+// The line of an open list, hashed; 0 for other parameters.
+static uint64_t line_of_list(const rk_program_index *index, const uint32_t *partner,
+                             uint32_t number) {
+    if (partner[number] != RK_NO_ID || !is_list(index, number))
+        return 0;
+    rk_source place = rk_differ_subject_of_parameter(index, number).place;
+    if (!place.file.len)
+        return 0;
+    uint64_t type = rk_differ_hash_type(index, index->parameters[number].value, false);
+    return rk_hash_mix(rk_hash_span(rk_hash_mix(RK_HASH_SEED, type), place.file), place.line);
+}
+
+static uint32_t count_equal(const uint64_t *lines, uint32_t count, uint64_t line) {
+    uint32_t equal = 0;
+    for (uint32_t i = 0; i < count; i++)
+        equal += lines[i] == line;
+    return equal;
+}
+
+// The lengths of the lists of a line, in any order.
+static uint64_t lengths_of(const rk_program_index *index, const uint64_t *lines, uint64_t line) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < index->parameter_count; i++)
+        if (lines[i] == line)
+            sum += rk_hash_mix(RK_HASH_SEED,
+                               rk_differ_hash_type(index, index->parameters[i].value, true));
+    return sum;
+}
+
+// Pairs the lists of a line in order if both programs have as many, of other lengths. Two of them
+// may have the same length by chance. (Lists of the same lengths may have changed places.)
+static rk_err *match_lists_in_order(rk_differ *d) {
+    enum { LISTS_MAX = 1024 }; // limits the quadratic search
+    uint32_t a_count = d->a->parameter_count, b_count = d->b->parameter_count;
+    if (a_count > LISTS_MAX || b_count > LISTS_MAX)
+        return NULL;
+    rk_autofree uint64_t *lines = rk_calloc((size_t)a_count + b_count + 1, sizeof *lines);
+    if (!lines)
+        return rk_err_no_memory();
+    for (uint32_t i = 0; i < a_count; i++)
+        lines[i] = line_of_list(d->a, d->parameter, i);
+    for (uint32_t j = 0; j < b_count; j++)
+        lines[a_count + j] = line_of_list(d->b, d->parameter_back, j);
+    const uint64_t *a = lines, *b = lines + a_count;
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (!a[i] || count_equal(a, a_count, a[i]) != count_equal(b, b_count, a[i]) ||
+            lengths_of(d->a, a, a[i]) == lengths_of(d->b, b, a[i]))
+            continue;
+        uint32_t before = count_equal(a, i, a[i]), j = 0;
+        while (b[j] != a[i] || count_equal(b, j, a[i]) != before)
+            j++;
+        pair(d, i, j);
+    }
+    return NULL;
+}
+
 // Pairs the open lists of one line in order.
 static void match_lists(rk_differ *d) {
     enum { LISTS_MAX = 4096 }; // limits the quadratic search
@@ -410,6 +466,7 @@ rk_err *rk_differ_match_parameters(rk_differ *d) {
     bool same_count = d->a->parameter_count == d->b->parameter_count;
     if (have_names(d->a) && have_names(d->b))
         return match_by_criteria(d, NAME_AND_TYPE, RANK);
+    RK_TRY(match_lists_in_order(d));
     RK_TRY(rk_differ_match_structure(d));
     bool reordered = is_reordered(d);
     match_by_use(d, true, SAME_TYPE);
