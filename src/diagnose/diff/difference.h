@@ -26,6 +26,9 @@ const char *rk_difference_kind_name(rk_difference_kind kind); // "op_added"; sta
 // Stands for the sharding of an input that JAX made outside of a mesh.
 #define RK_NO_MESH "no mesh"
 
+// Begins a type of JAX that was made from a Python number without a dtype.
+#define RK_WEAKLY_TYPED "weakly typed "
+
 typedef enum rk_cause {
     RK_CAUSE_FIRST,
     RK_CAUSE_SHAPE,

@@ -267,7 +267,7 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     // JAX converts a weak type to the ordinary type of the same name.
     bool was_weak = from.len > 0 && rk_span_equal(rk_buf_span(&from), rk_buf_span(&type));
     RK_AUTO(rk_buf) weak = {0};
-    rk_buf_add_text(&weak, "weakly typed ");
+    rk_buf_add_text(&weak, RK_WEAKLY_TYPED);
     rk_buf_add_span(&weak, rk_buf_span(&type));
     RK_AUTO(rk_buf) input = {0};
     bool at_call = is_at_call(index, &subject.place);

@@ -288,28 +288,23 @@ static bool is_list(const rk_program_index *index, uint32_t number) {
            dims.len && rk_span_is(element, "s64");
 }
 
-// Returns whether two inputs are such lists on one line. Several lists of one length may get
-// several lengths.
-static bool are_lists_of_line(const rk_differ *d, uint32_t i, uint32_t j) {
-    if (!is_list(d->a, i) || !is_list(d->b, j) ||
-        rk_differ_hash_type(d->a, d->a->parameters[i].value, false) !=
-            rk_differ_hash_type(d->b, d->b->parameters[j].value, false))
-        return false;
-    rk_source a = rk_differ_subject_of_parameter(d->a, i).place,
-              b = rk_differ_subject_of_parameter(d->b, j).place;
-    return a.file.len && rk_source_same_line(&a, &b);
-}
-
-// The line of an open list, hashed; 0 for other parameters.
-static uint64_t line_of_list(const rk_program_index *index, const uint32_t *partner,
-                             uint32_t number) {
-    if (partner[number] != RK_NO_ID || !is_list(index, number))
-        return 0;
-    rk_source place = rk_differ_subject_of_parameter(index, number).place;
+// The line of such a list and its number of dimensions, hashed; 0 for other parameters, and if the
+// line is not known.
+static uint64_t line_of_list(const rk_program_index *index, uint32_t number) {
+    rk_source place = {0};
+    if (is_list(index, number))
+        place = rk_differ_subject_of_parameter(index, number).place;
     if (!place.file.len)
         return 0;
     uint64_t type = rk_differ_hash_type(index, index->parameters[number].value, false);
     return rk_hash_mix(rk_hash_span(rk_hash_mix(RK_HASH_SEED, type), place.file), place.line);
+}
+
+// Returns whether two inputs are such lists on one line. Several lists of one length may get
+// several lengths.
+static bool are_lists_of_line(const rk_differ *d, uint32_t i, uint32_t j) {
+    uint64_t line = line_of_list(d->a, i);
+    return line && line == line_of_list(d->b, j);
 }
 
 static uint32_t count_equal(const uint64_t *lines, uint32_t count, uint64_t line) {
@@ -340,9 +335,9 @@ static rk_err *match_lists_in_order(rk_differ *d) {
     if (!lines)
         return rk_err_no_memory();
     for (uint32_t i = 0; i < a_count; i++)
-        lines[i] = line_of_list(d->a, d->parameter, i);
+        lines[i] = line_of_list(d->a, i);
     for (uint32_t j = 0; j < b_count; j++)
-        lines[a_count + j] = line_of_list(d->b, d->parameter_back, j);
+        lines[a_count + j] = line_of_list(d->b, j);
     const uint64_t *a = lines, *b = lines + a_count;
     for (uint32_t i = 0; i < a_count; i++) {
         if (!a[i] || count_equal(a, a_count, a[i]) != count_equal(b, b_count, a[i]) ||

@@ -74,7 +74,7 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
 
 // Returns whether `weak` is `full`, but weakly typed. JAX gives this type to Python numbers.
 static bool is_weak_of(const char *weak, const char *full) {
-    static const char prefix[] = "weakly typed ";
+    static const char prefix[] = RK_WEAKLY_TYPED;
     const size_t len = sizeof prefix - 1;
     return weak && full && strncmp(weak, prefix, len) == 0 && strcmp(weak + len, full) == 0;
 }

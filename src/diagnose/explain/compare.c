@@ -2,6 +2,7 @@
 #include "diagnose/diff/known.h"
 #include "diagnose/explain/explain_internal.h"
 #include "diagnose/explain/operations_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // The earlier program with the fewest changes so far.
 typedef struct choice {
@@ -251,7 +252,7 @@ static void find_rows(rk_explained *item) {
 
 // A list of whole numbers with another length.
 static bool is_length_of_list(const rk_difference *d) {
-    return is_shape_of_input(d) && d->file && d->after && strstr(d->after, "xs64>");
+    return is_shape_of_input(d) && d->file && rk_is_list_type(d->after);
 }
 
 static bool is_on_line_of_list(const rk_differences *list, const rk_difference *d) {
@@ -281,16 +282,17 @@ static void find_lengths(rk_explained *item) {
     item->cause = RK_CAUSE_SHAPE;
 }
 
+static bool is_weak(const char *type) {
+    return type && strncmp(type, RK_WEAKLY_TYPED, strlen(RK_WEAKLY_TYPED)) == 0;
+}
+
 // A type of JAX that became weak, or is weak no longer.
 static bool is_weak_type(const rk_difference *d) {
-    static const char prefix[] = "weakly typed ";
-    bool was = d->before && strncmp(d->before, prefix, strlen(prefix)) == 0;
-    bool is = d->after && strncmp(d->after, prefix, strlen(prefix)) == 0;
-    return d->kind == RK_DIFFERENCE_DTYPE && was != is;
+    return d->kind == RK_DIFFERENCE_DTYPE && is_weak(d->before) != is_weak(d->after);
 }
 
 static bool loses_weak_type(const rk_difference *d) {
-    return is_weak_type(d) && d->before && strncmp(d->before, "weakly", strlen("weakly")) == 0;
+    return is_weak_type(d) && is_weak(d->before);
 }
 
 // Returns whether one of the two programs has an operation that is not on a line of the user.

@@ -54,8 +54,7 @@ bool rk_explain_takes_state_of_few(const rk_explained *item) {
 
 #define SPECIAL_NUMBERS                                                                            \
     "PyTorch/XLA writes the Python numbers 0, 1 and -1 into the program, and makes inputs of "     \
-    "most "                                                                                        \
-    "other numbers. "
+    "most other numbers. "
 
 // Returns whether the constants in place of inputs are the numbers 0, 1 and -1, and not all are 0:
 // zeros may be made on the device.

@@ -11,6 +11,14 @@ uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known 
     return UINT64_MAX;
 }
 
+uint64_t rk_first_step_of(const rk_explainer *e, size_t process, const rk_steps *steps,
+                          const rk_known *known) {
+    for (size_t i = 0; i < e->run->compile_count; i++)
+        if (e->run->compiles[i].process == process && e->seen[i] == known)
+            return rk_steps_of_compile(steps, &e->run->compiles[i]);
+    return RK_NO_STEP;
+}
+
 uint64_t rk_executions_at(const rk_explainer *e, size_t process, uint64_t request) {
     for (size_t i = 0; i < e->run->compile_count; i++) {
         const rk_run_compile *compile = &e->run->compiles[i];

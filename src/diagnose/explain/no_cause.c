@@ -102,8 +102,7 @@ static bool have_equally_many(const rk_sketch *a, const rk_sketch *b) {
 static bool is_large_for_list(const rk_explained *item) {
     enum { OPERATIONS_MIN = 128 };
     const rk_difference *head = rk_explained_head(item);
-    return item->program->sketch.op_count >= OPERATIONS_MIN && head && head->after &&
-           strstr(head->after, "xs64>");
+    return item->program->sketch.op_count >= OPERATIONS_MIN && head && rk_is_list_type(head->after);
 }
 
 // Returns whether two graphs of one step are executed equally often: at least as often as there are

@@ -179,14 +179,8 @@ static uint64_t eager_per_step(const rk_pieces *list, const rk_process_steps *st
 static bool is_of_later_steps(const rk_explainer *e, size_t process, const rk_steps *steps,
                               const rk_known *known) {
     enum { FIRST_STEPS = 4 };
-    for (size_t i = 0; i < e->run->compile_count; i++) {
-        const rk_run_compile *compile = &e->run->compiles[i];
-        if (compile->process != process || e->seen[i] != known)
-            continue;
-        uint64_t step = rk_steps_of_compile(steps, compile);
-        return step != RK_NO_STEP && step > FIRST_STEPS;
-    }
-    return false;
+    uint64_t step = rk_first_step_of(e, process, steps, known);
+    return step != RK_NO_STEP && step > FIRST_STEPS;
 }
 
 static void remove_later(const rk_explainer *e, size_t process, const rk_steps *steps,

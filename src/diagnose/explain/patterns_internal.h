@@ -29,6 +29,10 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_growing_graphs(rk_explainer *e);  // frag
 // Number of the first request of a process for a program; UINT64_MAX if there is none.
 RK_HIDDEN uint64_t rk_first_request(const rk_explainer *e, size_t process, const rk_known *known);
 
+// The step of that request; RK_NO_STEP if there is none, or if it is not known.
+RK_HIDDEN uint64_t rk_first_step_of(const rk_explainer *e, size_t process, const rk_steps *steps,
+                                    const rk_known *known);
+
 // Returns how many programs a process had executed before a request; UINT64_MAX if it is not known.
 RK_HIDDEN uint64_t rk_executions_at(const rk_explainer *e, size_t process, uint64_t request);
 

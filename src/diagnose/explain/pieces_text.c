@@ -39,18 +39,12 @@ static bool is_called_by_start(const rk_explainer *e, size_t process, const rk_p
     return false;
 }
 
-// Returns whether the process first called an operation in a step. The operations that
-// make the batch of the first step count as called before it.
+// Returns whether the process first called an operation in a step. The operations that make the
+// batch of the first step count as called before it.
 static bool is_first_called_in_step(const rk_explainer *e, size_t process, const rk_steps *steps,
                                     const rk_known *known) {
-    for (size_t i = 0; i < e->run->compile_count; i++) {
-        const rk_run_compile *compile = &e->run->compiles[i];
-        if (compile->process != process || e->seen[i] != known)
-            continue;
-        uint64_t step = rk_steps_of_compile(steps, compile);
-        return step != RK_NO_STEP && step > 0;
-    }
-    return false;
+    uint64_t step = rk_first_step_of(e, process, steps, known);
+    return step != RK_NO_STEP && step > 0;
 }
 
 // Returns the lines that the fragments come from, the one with the most of them first. The caller

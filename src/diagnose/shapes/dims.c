@@ -33,6 +33,10 @@ bool rk_is_single_value(const char *type) {
     return *type < '0' || *type > '9';
 }
 
+bool rk_is_list_type(const char *type) {
+    return type && strstr(type, "xs64>");
+}
+
 bool rk_only_axis(const char *before, const char *after, size_t *out_axis) {
     rk_dims a, b;
     size_t found = 0;

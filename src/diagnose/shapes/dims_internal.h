@@ -11,6 +11,10 @@ typedef struct rk_dims {
 } rk_dims;
 RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
 
+// Returns whether a type has dimensions and whole numbers, as indices in PyTorch/XLA:
+// "tensor<7xs64>". False for NULL.
+RK_HIDDEN bool rk_is_list_type(const char *type);
+
 // Returns whether two types have the same number of dimensions.
 RK_HIDDEN bool rk_same_rank(const char *before, const char *after);
 
