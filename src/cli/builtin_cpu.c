@@ -205,10 +205,11 @@ bool rk_builtin_cpu_add_remedy(const char *command, rk_buf *out) {
     return true;
 }
 
-// An option overrides a variable. Says so, except where the variable asked for the CPU as well.
+// An option overrides a variable. Says so, except where the variable asked for a CPU as well.
 static void set_variable(const char *variable, const char *value) {
     const char *before = rk_env_is_set(variable) ? getenv(variable) : NULL;
-    if (before && strcmp(before, value) != 0 && strcasecmp(before, "cpu") != 0)
+    if (before && strcmp(before, value) != 0 && strcasecmp(before, "cpu") != 0 &&
+        strcmp(before, "xcpu") != 0)
         rk_log_warn("--cpu-plugin replaces %s=%s", variable, before);
     rk_place_set_variable(variable, value);
 }
@@ -219,7 +220,10 @@ static void set_variables(const packages *found, bool for_jax) {
     rk_buf_add_format(&named, "xcpu:%s", rk_need_text(&path));
     if (for_jax) {
         set_variable("PJRT_NAMES_AND_LIBRARY_PATHS", rk_need_text(&named));
-        set_variable("JAX_PLATFORMS", "xcpu");
+        // The first platform is the default one. A job may also ask for "cpu" by name, as
+        // jax.devices("cpu") or numpyro.set_platform("cpu"), and JAX refuses a platform that is
+        // not in the list.
+        set_variable("JAX_PLATFORMS", "xcpu,cpu");
     }
     if (found->torch_xla) {
         set_variable("PJRT_LIBRARY_PATH", rk_need_text(&path));

@@ -274,13 +274,13 @@ class Run(Case):
         plugin = self.plugin()
         command = ("run", "--cpu-plugin", "--", python)
         done = self.call(*command)
-        self.assertEqual((done.returncode, done.stdout), (0, f"xcpu xcpu:{plugin}  \n"))
+        self.assertEqual((done.returncode, done.stdout), (0, f"xcpu,cpu xcpu:{plugin}  \n"))
         self.assertNotIn("replaces", done.stderr)
         self.assertNotIn("--cpu-plugin", done.stderr)  # it is not advised again
         self.assertEqual(self.call("run", "--", python).stdout, "   \n")
         (self.site() / "torch_xla").mkdir()
         (self.site() / "torch_xla/__init__.py").touch()
-        self.assertEqual(self.call(*command).stdout, f"xcpu xcpu:{plugin} LIBRARY {plugin}\n")
+        self.assertEqual(self.call(*command).stdout, f"xcpu,cpu xcpu:{plugin} LIBRARY {plugin}\n")
 
     def test_the_cpu_plugin_replaces_what_the_variables_say(self):
         python = self.python("jax/__init__.py")
@@ -288,11 +288,11 @@ class Run(Case):
         plugin = self.plugin()
         command = ("run", "--cpu-plugin", "--", python)
         done = self.call(*command, variables={"JAX_PLATFORMS": "cpu"})
-        self.assertEqual(done.stdout, f"xcpu xcpu:{plugin}\n")
+        self.assertEqual(done.stdout, f"xcpu,cpu xcpu:{plugin}\n")
         self.assertNotIn("replaces", done.stderr)
         variables = {"JAX_PLATFORMS": "mine", "PJRT_NAMES_AND_LIBRARY_PATHS": "mine:/x.so"}
         done = self.call(*command, variables=variables)
-        self.assertEqual(done.stdout, f"xcpu xcpu:{plugin}\n")
+        self.assertEqual(done.stdout, f"xcpu,cpu xcpu:{plugin}\n")
         self.assertIn("--cpu-plugin replaces JAX_PLATFORMS=mine\n", done.stderr)
         self.assertIn("--cpu-plugin replaces PJRT_NAMES_AND_LIBRARY_PATHS=mine:/x.so\n", done.stderr)
         # With the mode off a command runs as it would without rekindle.
