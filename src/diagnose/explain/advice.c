@@ -319,6 +319,10 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
             return "The program was compiled before and not stored: the process ended during the "
                    "write, by os._exit or a signal. Let the process exit normally, or keep it "
                    "alive for a moment. Otherwise later starts compile the program again.";
+        if (item->compile->failed && strstr(item->compile->error, "No FFI handler registered"))
+            return "This plugin has no host callbacks, with or without rekindle: take callbacks "
+                   "and debugging prints out of the program, or use another plugin. A plugin that "
+                   "has them compiles such a program at every start.";
         return item->compile->outcome == RK_OUTCOME_BYPASS
                    ? "It is compiled at every start: take callbacks and debugging prints out of "
                      "it, or move them into a function of their own."
@@ -341,6 +345,8 @@ static void add_package(const rk_explained *item, rk_buf *text) {
     if (strcmp(item->package, "equinox") == 0)
         rk_buf_add_text(text, " EQX_ON_ERROR=nan removes the callbacks of Equinox's checks: a "
                               "failed check then gives NaN instead of an error.");
+    if (strcmp(item->package, "numpyro") == 0)
+        rk_buf_add_text(text, " progress_bar=False removes NumPyro's progress bar.");
 }
 
 // The name of the operation without "jit_", as far as the user's source may have it: "normal".

@@ -147,9 +147,10 @@ static rk_err *be_uncacheable(const rk_loaded *loaded, rk_explained *item) {
     rk_process_reference reference;
     bool found = loaded->loaded &&
                  rk_find_process_reference(&loaded->index, item->compile->reason, &reference);
-    RK_TRY(found ? note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
-                           item->compile->reason)
-                 : note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason));
+    RK_TRY(found && reference.place.file.len
+               ? note_at(item, &reference.place, reference.op, RK_WHY_NOT_KEPT, "",
+                         item->compile->reason)
+               : note_call(item, RK_WHY_NOT_KEPT, "", item->compile->reason));
     return item->compile->failed && !item->compile->refused ? note_error(item) : NULL;
 }
 

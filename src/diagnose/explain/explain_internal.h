@@ -130,11 +130,12 @@ RK_HIDDEN RK_NODISCARD rk_err *rk_find_blocks(const rk_program_index *index, rk_
 // process.
 typedef struct rk_process_reference {
     rk_span op;      // "stablehlo.custom_call"
-    rk_source place; // the user's
+    rk_source place; // the user's; without a file if only frames of libraries lead to the operation
 } rk_process_reference;
 
-// Finds the first process reference whose source line is known and that `reason`, the reason of a
-// bypass, names. False if there is none. Spans are borrowed from the model.
+// Finds a process reference that `reason`, the reason of a bypass, names: the first one whose
+// source line is known, else the first one. False if there is none. Spans are borrowed from the
+// model.
 RK_HIDDEN RK_NODISCARD bool rk_find_process_reference(const rk_program_index *index,
                                                       const char *reason,
                                                       rk_process_reference *out_reference);

@@ -46,13 +46,21 @@ static bool is_reference(search *s, const rk_op *op) {
 bool rk_find_process_reference(const rk_program_index *index, const char *reason,
                                rk_process_reference *out_reference) {
     search s = {.model = index->model, .reason = reason};
+    bool found = false;
     for (uint32_t i = 1; i < index->item_count; i++) {
         const rk_op *op = &index->model->ops.items[index->items[i].op];
-        if (!is_reference(&s, op) ||
-            !rk_program_index_source(index, index->items[i].op, &out_reference->place))
+        if (!is_reference(&s, op))
             continue;
-        out_reference->op = rk_model_string(index->model, op->name);
-        return true;
+        rk_source place;
+        bool has_line = rk_program_index_source(index, index->items[i].op, &place);
+        if (found && !has_line)
+            continue;
+        if (!has_line)
+            place = (rk_source){.model = index->model, .location = op->location};
+        *out_reference = (rk_process_reference){rk_model_string(index->model, op->name), place};
+        found = true;
+        if (has_line)
+            break;
     }
-    return false;
+    return found;
 }

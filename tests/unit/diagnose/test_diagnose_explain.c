@@ -516,6 +516,37 @@ static void damage_and_bypass_have_causes_of_their_own(void **state) {
     expect_cause(1, RK_CAUSE_UNCACHEABLE);
 }
 
+static rk_run_compile *fail_without_callbacks(fixture *f, const char *program, char *callback) {
+    static char error[] = "No FFI handler registered for xla_ffi_python_cpu_callback";
+    run_fixture_keep(f, program, 1, true);
+    rk_run_compile *failed = run_fixture_ask(&f->run, program, 1);
+    failed->outcome = RK_OUTCOME_BYPASS;
+    failed->reason = callback;
+    failed->error = error;
+    failed->failed = true;
+    return failed;
+}
+
+// Such as the progress bar of NumPyro: the user's line is in no frame of the callback.
+static void a_callback_of_a_package_is_named_without_a_line_of_the_user(void **state) {
+    static char callback[] = "host callback (xla_ffi_python_cpu_callback)";
+    fixture *f = *state;
+    fail_without_callbacks(f, "progress", callback);
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(0, RK_CAUSE_FAILED);
+    assert_string_equal(explanation.items[0].package, "numpyro");
+    assert_non_null(strstr(explanation.items[0].advice, "progress_bar=False"));
+}
+
+static void a_callback_of_the_user_fails_on_a_plugin_without_callbacks(void **state) {
+    static char callback[] = "host callback (xla_python_cpu_callback)";
+    fixture *f = *state;
+    fail_without_callbacks(f, "branch", callback);
+    explain(f, (rk_earlier_runs){NULL, 0});
+    expect_cause(0, RK_CAUSE_UNCACHEABLE);
+    assert_non_null(strstr(explanation.items[0].advice, "This plugin has no host callbacks"));
+}
+
 // The search for the process reference and the search for blocks read one program.
 static void a_program_is_opened_once(void **state) {
     fixture *f = *state;
@@ -621,6 +652,8 @@ int main(void) {
         TEST(a_function_of_a_library_is_no_eager_operation),
         TEST(what_cannot_be_read_leaves_the_questions_open),
         TEST(damage_and_bypass_have_causes_of_their_own),
+        TEST(a_callback_of_a_package_is_named_without_a_line_of_the_user),
+        TEST(a_callback_of_the_user_fails_on_a_plugin_without_callbacks),
         TEST(a_program_is_opened_once),
         TEST(the_first_program_in_which_ranks_differ_is_reported),
         TEST(a_rank_that_was_handed_its_program_differs_in_the_same_line),
