@@ -33,6 +33,14 @@ static const char *sizes_from_number(bool torch) {
     "into a jitted function of your own, with the array as its argument, if the library allows "   \
     "it."
 
+// Returns whether a difference is at the line that calls the program, and not in a function that
+// this line calls: then the function may be one of a library.
+static bool is_at_call(const rk_explained *item, const rk_difference *head) {
+    const rk_sketch_line *call =
+        item->program && item->program->has_sketch ? rk_sketch_place(&item->program->sketch) : NULL;
+    return call && head && head->line == call->line && strcmp(head->file, call->file) == 0;
+}
+
 static const char *constant_advice(const rk_explained *item, bool torch) {
     const rk_difference *head = rk_explained_head(item);
     if (head && rk_is_sketchy(head))
@@ -62,6 +70,11 @@ static const char *constant_advice(const rk_explained *item, bool torch) {
         return "The values of an array are part of the program, as with an array that the jitted "
                "function takes from a closure: pass it as an argument of the "
                "function." ARRAY_OF_LIBRARY;
+    if (!torch && is_at_call(item, head))
+        return "A Python number is part of the program. If the jitted function is yours, pass the "
+               "number as an argument of it (jnp.asarray(value)), not through static_argnums or a "
+               "closure. If a library makes the function in this call, use few values: each has a "
+               "program of its own, which is compiled once and stored.";
     return torch ? "A Python number is part of the graph. If it can be a tensor, make it one with "
                    "one dimension on the host and transfer it (torch.tensor([value]).to(device)): "
                    "then it is an input. Some arguments must be Python numbers: each value of "
