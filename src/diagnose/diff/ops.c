@@ -226,6 +226,15 @@ static bool is_at_call(const rk_program_index *index, const rk_source *place) {
     return index->call.file.len && rk_source_same_line(place, &index->call);
 }
 
+// True for an operation without a line in a computation of HLO that another operation applies, such
+// as the sum of a reduction. What applies it differs as well.
+static bool is_in_inner_computation(const rk_program_index *index, uint32_t item,
+                                    const rk_differ_subject *subject) {
+    static const char hlo[] = "hlo.";
+    return !subject->place.file.len && index->items[item].function != index->entry &&
+           subject->op.len > sizeof hlo - 1 && memcmp(subject->op.data, hlo, sizeof hlo - 1) == 0;
+}
+
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
     const rk_program_index *index = added ? d->b : d->a;
     rk_differ_subject subject = rk_differ_subject_of(index, item);
@@ -249,7 +258,8 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
         // PyTorch/XLA records a view once or twice, whatever the source says: no line has it.
         subject.follows = true;
     } else if (!subject.follows) {
-        subject.follows = rk_differ_is_known_line(d, &subject.place);
+        subject.follows = rk_differ_is_known_line(d, &subject.place) ||
+                          is_in_inner_computation(index, item, &subject);
         // A conversion only changes a type: the cause is a dtype, not the structure.
         *(is_convert ? &d->converts : &d->structures) += 1;
     }

@@ -6,6 +6,10 @@
 // Return advice on one kind of cause. Static.
 RK_HIDDEN const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item);
 RK_HIDDEN const char *rk_advice_on_inputs(const rk_explained *item);
+RK_HIDDEN const char *rk_advice_on_constant(const rk_explained *item, bool torch);
+
+// Returns advice on a Python number that determines sizes inside of a program. Static.
+RK_HIDDEN const char *rk_advice_on_sizes(bool torch);
 
 // Returns whether only the position of a slice moves. A new size of the slice is a changed shape.
 RK_HIDDEN bool rk_moves_slice(const rk_explained *item);

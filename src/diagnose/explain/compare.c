@@ -33,6 +33,27 @@ static bool has_state_unlike(const choice *a, const choice *b, const rk_known *p
            rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch);
 }
 
+// An input that is a constant of zeros in the other program.
+static bool is_zero_of_other_side(const rk_difference *d) {
+    return rk_is_input_of_one_side(d) && d->constant && strcmp(d->constant, "0") == 0;
+}
+
+// Returns whether candidate `b` is a graph of another step of an earlier start than candidate `a`:
+// only one of `b` and the explained program takes the state of an optimizer, and `a` takes the same
+// inputs as the explained one.
+static bool is_of_same_step_unlike(const choice *a, const choice *b, const rk_known *program) {
+    enum { ZEROS_MIN = 4 };
+    const rk_differences *list = &b->diff.diff.list;
+    size_t zeros = 0;
+    if (a->candidate.request || b->candidate.request || !program->has_sketch ||
+        program->sketch.is_mlir || !a->candidate.known->has_sketch ||
+        !rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch))
+        return false;
+    for (size_t i = 0; i < list->cause_count; i++)
+        zeros += is_zero_of_other_side(&list->items[i]);
+    return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
+}
+
 // Returns whether two graphs of PyTorch/XLA differ only in shapes and constants: one part of a step
 // or of an evaluation, for other sizes. All graphs have names of no meaning.
 static bool has_structure_of(const choice *one, const rk_known *program) {
@@ -68,6 +89,8 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
         return b->diff.elsewhere && source != RK_NEAREST_SIBLING;
     if (has_state_unlike(a, b, program) || has_state_unlike(b, a, program))
         return has_state_unlike(a, b, program);
+    if (is_of_same_step_unlike(a, b, program) != is_of_same_step_unlike(b, a, program))
+        return is_of_same_step_unlike(a, b, program);
     if (is_permutation_of(a, program) != is_permutation_of(b, program))
         return is_permutation_of(a, program);
     if (has_structure_of(a, program) != has_structure_of(b, program))

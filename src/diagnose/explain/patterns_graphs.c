@@ -277,7 +277,25 @@ static void describe_reads(const rk_cut_place *place, rk_buf *out) {
     rk_buf_add_text(out, ", at least the first time; they are read there or on later lines");
 }
 
-static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t shared_ns,
+// What the compilations of a finding cost. Shares of each other.
+typedef struct costs {
+    uint64_t all_ns;
+    uint64_t shared_ns; // of those that another cause explains
+    uint64_t start_ns;  // of those that only the start executed
+} costs;
+
+// Says what the seconds of the finding are, if they are not only those of the parts.
+static void describe_costs(const costs *sum, rk_buf *out) {
+    enum { PART = 10 };
+    bool has_start = PART * sum->start_ns > sum->all_ns;
+    if (!sum->shared_ns && !has_start)
+        return;
+    rk_buf_add_format(out, ". Its seconds are about those of all parts but the largest%s%s",
+                      has_start ? ", and of similar graphs of the start" : "",
+                      sum->shared_ns ? "; other findings count some of these seconds, too" : "");
+}
+
+static void describe(const rk_graphs *list, const rk_cut_place *place, const costs *sum,
                      rk_pattern_text *text) {
     rk_buf_add_format(&text->summary, "a step is %.0f programs, one after the other",
                       list->executions);
@@ -295,9 +313,7 @@ static void describe(const rk_graphs *list, const rk_cut_place *place, uint64_t 
                         "least the first time");
     if (place->call && !place->is_backward)
         rk_buf_add_format(&text->summary, ", in the call on line %u", place->call);
-    if (shared_ns)
-        rk_buf_add_text(&text->summary, ". Its seconds are about those of all parts but the "
-                                        "largest; other findings count some of these seconds, too");
+    describe_costs(sum, &text->summary);
     rk_buf_add_text(
         &text->advice,
         "Each .item(), .cpu(), print of a tensor or additional torch_xla.sync() cuts "
@@ -350,9 +366,7 @@ static bool has_long_start(const rk_graphs *list) {
 // Resets the cause of parts that were compared with other parts of the step, since neither was
 // compiled because of the other, and of graphs that replace those of the first step. Then collects
 // the programs of the other parts than the largest one, if no other cause explains them.
-// `*out_shared_ns`: the cost of those that another cause explains.
-static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members,
-                          uint64_t *out_shared_ns) {
+static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *members, costs *sum) {
     const rk_graph *largest = rk_graphs_largest_part(list);
     bool without_start = has_long_start(list);
     for (size_t i = 0; i < list->count; i++) {
@@ -368,10 +382,13 @@ static rk_err *take_parts(rk_explainer *e, const rk_graphs *list, rk_members *me
         if (!item || !rk_graphs_recur(list, i) || list->items[i].group == largest->group ||
             (without_start && is_of_start(&list->items[i])))
             continue;
+        uint64_t cost_ns = rk_explained_cost_ns(item);
+        sum->all_ns += cost_ns;
+        sum->start_ns += is_of_start(&list->items[i]) ? cost_ns : 0;
         if (item->cause == RK_CAUSE_FIRST)
             RK_TRY(rk_members_add(members, item));
         else
-            *out_shared_ns += rk_explained_cost_ns(item);
+            sum->shared_ns += cost_ns;
     }
     return NULL;
 }
@@ -393,17 +410,17 @@ rk_err *rk_find_graph_fragments(rk_explainer *e, size_t process, const rk_steps 
     RK_TRY(sum_up(&list, &steps->processes[process]));
     if (!is_in_pieces(&list))
         return NULL;
-    uint64_t shared_ns = 0;
-    RK_TRY(take_parts(e, &list, &members, &shared_ns));
+    costs sum = {0};
+    RK_TRY(take_parts(e, &list, &members, &sum));
     if (list.is_guess)
         return NULL;
     *out_found = true;
     RK_TRY(rk_graphs_find_place(e, &list, &place));
-    describe(&list, &place, shared_ns, &text);
+    describe(&list, &place, &sum, &text);
     RK_TRY(rk_pattern_add(e->out, RK_PATTERN_FRAGMENTS, members.items, members.count, &text,
                           place.file, place.line));
     rk_pattern *pattern = &e->out->patterns[e->out->pattern_count - 1];
     pattern->is_of_each_step = true;
-    pattern->shared_ns = shared_ns;
+    pattern->shared_ns = sum.shared_ns;
     return NULL;
 }
