@@ -227,7 +227,7 @@ static bool is_at_call(const rk_program_index *index, const rk_source *place) {
 }
 
 // True for an operation without a line in a computation of HLO that another operation applies, such
-// as the sum of a reduction. What applies it differs as well.
+// as the sum of a scatter. What applies it differs as well.
 static bool is_in_inner_computation(const rk_program_index *index, uint32_t item,
                                     const rk_differ_subject *subject) {
     static const char hlo[] = "hlo.";

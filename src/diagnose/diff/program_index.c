@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "diagnose/diff/call.h"
+#include "diagnose/diff/callers_internal.h"
 #include "diagnose/diff/hash.h"
 
 enum { CALLERS_MAX = 64, TYPE_DEPTH_MAX = 16 };
@@ -256,41 +257,6 @@ static void add_items(rk_program_index *index) {
     }
 }
 
-// Records the operation as the caller of each function that the attribute names. Looks into lists,
-// at most two deep.
-static void note_calls(rk_program_index *index, uint32_t op, uint32_t node, unsigned depth) {
-    const rk_model *m = index->model;
-    const rk_node *at = &m->nodes.items[node];
-    if (at->kind == RK_NODE_SYMBOL) {
-        for (uint32_t f = 1; f < index->function_count; f++) {
-            rk_program_index_function *function = &index->functions[f];
-            if (function->caller == RK_NO_ID && rk_span_equal(function->name, at->bytes))
-                function->caller = op;
-        }
-    } else if (at->kind == RK_NODE_LIST && depth < 2) {
-        for (uint32_t i = 0; i < at->field_count; i++)
-            note_calls(index, op, m->fields.items[at->first_field + i].node, depth + 1);
-    }
-}
-
-// Finds the first caller of each function. Each symbol is compared with every function; a budget
-// limits the comparisons, for programs that were made to be slow.
-static void find_callers(rk_program_index *index) {
-    const rk_model *m = index->model;
-    uint32_t budget = 1u << 20; // comparisons; one attribute costs `function_count`
-    for (uint32_t i = 0; i < index->item_count && budget; i++) {
-        const rk_op *op = &m->ops.items[index->items[i].op];
-        for (uint32_t a = 0; a < op->attr_count && budget; a++) {
-            uint32_t node = m->fields.items[op->first_attr + a].node;
-            uint8_t kind = m->nodes.items[node].kind;
-            if (kind != RK_NODE_SYMBOL && kind != RK_NODE_LIST)
-                continue;
-            budget -= budget > index->function_count ? index->function_count : budget;
-            note_calls(index, index->items[i].op, node, 0);
-        }
-    }
-}
-
 static rk_span name_of_argument(const rk_model *m, uint32_t value) {
     uint32_t location = m->values.items[value].location;
     if (location == RK_NO_ID)
@@ -416,7 +382,7 @@ rk_err *rk_program_index_make(const rk_model *model, rk_program_index *out_index
         out_index->node_hash[i] = hash_node(out_index, &model->nodes.items[i]);
     RK_TRY(find_functions(out_index));
     add_items(out_index);
-    find_callers(out_index);
+    RK_TRY(rk_program_index_find_callers(out_index));
     return take_entry(out_index);
 }
 

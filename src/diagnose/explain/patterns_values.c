@@ -41,8 +41,8 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     rk_values_count(&own, &list);
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     size_t axis;
-    if (list.count < RK_VALUES_MIN &&
-        !(is_shape && rk_values_count_programs(members) > RK_VALUES_MIN))
+    bool are_many = is_shape && list.count > 1 && rk_values_count_programs(members) > RK_VALUES_MIN;
+    if (list.count < RK_VALUES_MIN && !are_many)
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(rk_values_collect(e, members, true, &all));

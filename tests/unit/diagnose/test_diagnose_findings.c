@@ -524,6 +524,28 @@ static void another_order_is_nearer_than_another_shape(void **state) {
     expect_in(explanation.items[0].advice, "a set of tensors");
 }
 
+static void ask_other(fixture *f, const char *job, unsigned file) {
+    run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = file, .is_of_other_run = true});
+    (void)run_fixture_ask(&f->other, job, file);
+}
+
+// The first step of this start differs in layers from the first step of the earlier start, and in
+// the optimizer's state from the second one.
+static void a_first_step_is_compared_with_that_of_an_earlier_start(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 2; i++)
+        ask_other(f, "torch_starts", i);
+    ask(f, "torch_starts", 3);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    expect_cause(0, RK_CAUSE_STRUCTURE);
+}
+
+static void an_earlier_start_may_draw_other_random_numbers(void **state) {
+    explain_in_two_starts(*state, "torch_seed");
+    expect_cause(0, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.items[0].advice, "draws more or fewer random values than that run");
+}
+
 // The list of differences shows another size, and not the order that changed with it.
 static void another_size_may_come_with_another_order(void **state) {
     static const char *const jobs[] = {"ordered", "shape"};
@@ -1438,6 +1460,19 @@ static void a_random_operation_between_two_steps_is_no_branch(void **state) {
     assert_false(explanation.hidden_branch.answer);
 }
 
+// The width of a layer is another one than in the earlier start; the number of rows changes.
+static void a_width_of_an_earlier_start_is_no_changing_size(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++)
+        ask_other(f, "torch_widths", i);
+    for (unsigned i = 5; i <= 8; i++)
+        ask(f, "torch_widths", i);
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
+    for (size_t i = 0; i < explanation.count; i++)
+        expect_cause(i, RK_CAUSE_SHAPE);
+}
+
 // Masks select other numbers of elements, and one of them none.
 static void lists_of_other_lengths_are_other_sizes(void **state) {
     explain_two(*state, "torch_indices");
@@ -2143,6 +2178,8 @@ int main(void) {
         TEST(another_order_in_another_start_is_no_branch),
         TEST(inputs_that_changed_places_are_another_order),
         TEST(another_order_is_nearer_than_another_shape),
+        TEST(a_first_step_is_compared_with_that_of_an_earlier_start),
+        TEST(an_earlier_start_may_draw_other_random_numbers),
         TEST(another_size_may_come_with_another_order),
         TEST(another_order_in_one_start_is_a_branch),
         TEST(two_functions_have_no_optional_inputs),
@@ -2248,6 +2285,7 @@ int main(void) {
         TEST(the_first_graph_that_grows_is_a_part_of_the_finding),
         TEST(graphs_that_grow_by_a_whole_model_are_one_finding),
         TEST(a_random_operation_between_two_steps_is_no_branch),
+        TEST(a_width_of_an_earlier_start_is_no_changing_size),
         TEST(lists_of_other_lengths_are_other_sizes),
         TEST(a_model_for_several_lists_has_several_sizes),
         TEST(an_argument_that_waits_is_not_known_to_be_a_branch),

@@ -51,6 +51,16 @@ static void the_inserted_input_is_found_among_equal_types(void **unused) {
         assert_int_equal(diff.list.items[i].line, i < 2 ? 8 : 9);
 }
 
+// What a scatter applies has no line.
+static void the_inside_of_a_scatter_is_no_cause(void **unused) {
+    (void)unused;
+    compare("torch_scatter");
+    assert_int_equal(diff.cause, RK_CAUSE_STRUCTURE);
+    assert_true(diff.list.cause_count > 0);
+    for (size_t i = 0; i < diff.list.cause_count; i++)
+        assert_string_not_equal(diff.list.items[i].op, "hlo.parameter");
+}
+
 static void the_line_of_an_input_is_that_of_its_use(void **unused) {
     (void)unused;
     compare("torch_batch");
@@ -220,6 +230,7 @@ static void a_change_that_never_comes_alone_does_not_lead(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_inserted_input_is_found_among_equal_types, teardown),
+        cmocka_unit_test_teardown(the_inside_of_a_scatter_is_no_cause, teardown),
         cmocka_unit_test_teardown(the_line_of_an_input_is_that_of_its_use, teardown),
         cmocka_unit_test_teardown(two_inputs_that_change_their_sizes_are_not_mistaken, teardown),
         cmocka_unit_test_teardown(two_checks_of_a_package_are_made_on_two_lines, teardown),
