@@ -1,0 +1,54 @@
+// Which of the differences between two programs is the cause, and what follows from it.
+#include "base/alloc.h"
+#include "run_fixture.h"
+
+static rk_explanation explanation;
+
+static int teardown(void **state) {
+    rk_explanation_cleanup(&explanation);
+    return run_fixture_teardown(state);
+}
+
+static void ask(fixture *f, const char *job, unsigned number) {
+    run_fixture_keep(f, job, number, true);
+    (void)run_fixture_ask(&f->run, job, number);
+}
+
+static void explain(fixture *f) {
+    run_fixture_load(f);
+    rk_expect_ok(rk_explain(&f->run.model, (rk_earlier_runs){NULL, 0}, &f->corpus, &explanation));
+}
+
+// Explains the requests for the first two programs of a job, and returns the second one.
+static const rk_explained *explain_two(fixture *f, const char *job) {
+    ask(f, job, 1);
+    ask(f, job, 2);
+    explain(f);
+    assert_int_equal(explanation.count, 2);
+    return &explanation.items[1];
+}
+
+static void expect_cause(const rk_explained *item, rk_cause cause) {
+    assert_string_equal(rk_cause_name(item->cause), rk_cause_name(cause));
+}
+
+// JAX shares the function of two choices in the second program only. It also converts the number
+// that stays weakly typed there, because it multiplies it with one of the full type.
+static void numbers_that_are_no_longer_weakly_typed_are_one_cause(void **state) {
+    const rk_explained *item = explain_two(*state, "kept_weak");
+    expect_cause(item, RK_CAUSE_DTYPE);
+    assert_int_equal(item->differences.cause_count, 2);
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        assert_string_equal(item->differences.items[i].before, "weakly typed tensor<f32>");
+        assert_string_equal(item->differences.items[i].after, "tensor<f32>");
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(numbers_that_are_no_longer_weakly_typed_are_one_cause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
