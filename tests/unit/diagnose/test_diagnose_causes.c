@@ -32,6 +32,11 @@ static void expect_cause(const rk_explained *item, rk_cause cause) {
     assert_string_equal(rk_cause_name(item->cause), rk_cause_name(cause));
 }
 
+static void expect_in(const char *text, const char *part) {
+    if (!text || !strstr(text, part))
+        fail_msg("'%s' is not in '%s'", part, text ? text : "nothing");
+}
+
 // JAX shares the function of two choices in the second program only. It also converts the number
 // that stays weakly typed there, because it multiplies it with one of the full type.
 static void numbers_that_are_no_longer_weakly_typed_are_one_cause(void **state) {
@@ -44,11 +49,26 @@ static void numbers_that_are_no_longer_weakly_typed_are_one_cause(void **state) 
     }
 }
 
+// Only one of the two graphs gives the memory of an input to a result.
+static void a_donation_follows_from_other_operations(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_donated");
+    const rk_differences *list = &item->differences;
+    bool has_donation = false;
+    expect_cause(item, RK_CAUSE_STRUCTURE);
+    assert_int_equal(list->cause_count, 1);
+    assert_string_equal(list->items[0].op, "hlo.exponential");
+    for (size_t i = 1; i < list->count; i++)
+        has_donation |= rk_same_text(list->items[i].attribute, "buffer_donor");
+    assert_true(has_donation);
+    expect_in(explanation.hidden_branch.evidence, "exponential added");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(numbers_that_are_no_longer_weakly_typed_are_one_cause),
+        TEST(a_donation_follows_from_other_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
