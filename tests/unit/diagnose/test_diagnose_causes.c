@@ -63,12 +63,28 @@ static void a_donation_follows_from_other_operations(void **state) {
     expect_in(explanation.hidden_branch.evidence, "exponential added");
 }
 
+// Only the last batch has another position, which is thus the rarest change.
+static void the_position_of_a_row_follows_from_the_number_of_rows(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "last_row", i);
+    explain(*state);
+    const rk_explained *last = &explanation.items[3];
+    expect_cause(last, RK_CAUSE_SHAPE);
+    assert_int_equal(last->differences.cause_count, 2);
+    assert_string_equal(last->differences.items[0].after, "tensor<4x8xf32>");
+    assert_string_equal(last->differences.items[1].op, "stablehlo.dynamic_slice");
+    assert_int_equal(explanation.pattern_count, 1);
+    assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_SHAPE_FAMILY);
+    assert_int_equal(explanation.patterns[0].member_count, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(numbers_that_are_no_longer_weakly_typed_are_one_cause),
         TEST(a_donation_follows_from_other_operations),
+        TEST(the_position_of_a_row_follows_from_the_number_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
