@@ -78,6 +78,17 @@ static void the_position_of_a_row_follows_from_the_number_of_rows(void **state) 
     assert_int_equal(explanation.patterns[0].member_count, 3);
 }
 
+// A transpose more of a parameter that load_state_dict copied.
+static void views_of_copies_are_no_certain_branch(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_restored");
+    expect_cause(item, RK_CAUSE_STRUCTURE);
+    assert_string_equal(rk_explained_head(item)->op, "hlo.transpose");
+    expect_in(item->advice, "the same operations but for transposes, reshapes and broadcasts");
+    expect_in(item->advice, "tensors were copied before the step (load_state_dict)");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "only in transposes, reshapes and broadcasts");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -85,6 +96,7 @@ int main(void) {
         TEST(numbers_that_are_no_longer_weakly_typed_are_one_cause),
         TEST(a_donation_follows_from_other_operations),
         TEST(the_position_of_a_row_follows_from_the_number_of_rows),
+        TEST(views_of_copies_are_no_certain_branch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
