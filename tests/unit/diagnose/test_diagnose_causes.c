@@ -98,6 +98,13 @@ static void a_line_of_views_is_no_certain_branch(void **state) {
     expect_in(explanation.hidden_branch.evidence, "only in transposes, reshapes and broadcasts");
 }
 
+// A function of a package checks vectors, and then matrices: two values, not two sizes of one.
+static void checks_of_another_rank_are_two_checks(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_ranks");
+    expect_cause(item, RK_CAUSE_FIRST);
+    assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -107,6 +114,7 @@ int main(void) {
         TEST(the_position_of_a_row_follows_from_the_number_of_rows),
         TEST(views_of_copies_are_no_certain_branch),
         TEST(a_line_of_views_is_no_certain_branch),
+        TEST(checks_of_another_rank_are_two_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
