@@ -105,6 +105,14 @@ static void checks_of_another_rank_are_two_checks(void **state) {
     assert_true(explanation.input_shapes.known && !explanation.input_shapes.answer);
 }
 
+static void values_that_the_earlier_graph_returns_may_be_a_momentum(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_momentum");
+    expect_cause(item, RK_CAUSE_PARAMETERS);
+    assert_false(item->is_startup);
+    expect_in(item->advice,
+              "If the earlier one created them, such as the momentum of an optimizer");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -115,6 +123,7 @@ int main(void) {
         TEST(views_of_copies_are_no_certain_branch),
         TEST(a_line_of_views_is_no_certain_branch),
         TEST(checks_of_another_rank_are_two_checks),
+        TEST(values_that_the_earlier_graph_returns_may_be_a_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
