@@ -1,5 +1,4 @@
 // Which of the differences between two programs is the cause, and what follows from it.
-#include "base/alloc.h"
 #include "run_fixture.h"
 
 static rk_explanation explanation;
@@ -113,6 +112,14 @@ static void values_that_the_earlier_graph_returns_may_be_a_momentum(void **state
               "If the earlier one created them, such as the momentum of an optimizer");
 }
 
+// The earlier graph returns no value of their type.
+static void two_optional_inputs_are_no_momentum(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_two_keys");
+    expect_cause(item, RK_CAUSE_PARAMETERS);
+    assert_int_equal(item->differences.cause_count, 2);
+    expect_in(item->advice, "If it is an optional value, always pass one");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_fixture_setup, teardown)
 
 int main(void) {
@@ -124,6 +131,7 @@ int main(void) {
         TEST(a_line_of_views_is_no_certain_branch),
         TEST(checks_of_another_rank_are_two_checks),
         TEST(values_that_the_earlier_graph_returns_may_be_a_momentum),
+        TEST(two_optional_inputs_are_no_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
