@@ -97,6 +97,21 @@ static void an_input_that_takes_the_size_of_another_keeps_its_place(void **unuse
     expect_values(1, "tensor<79x4xf32>", "tensor<78x4xf32>");
 }
 
+// Lists of 7, 9, 5 and 8 elements get 9, 4, 6 and 3. PyTorch/XLA numbers the last input first.
+static void lists_of_one_line_are_paired_in_order(void **unused) {
+    (void)unused;
+    static const char *const types[][2] = {{"tensor<8xs64>", "tensor<3xs64>"},
+                                           {"tensor<5xs64>", "tensor<6xs64>"},
+                                           {"tensor<9xs64>", "tensor<4xs64>"},
+                                           {"tensor<7xs64>", "tensor<9xs64>"}};
+    compare("torch_selected");
+    assert_int_equal(diff.cause, RK_CAUSE_PARAMETERS); // another input is new
+    assert_int_equal(diff.list.cause_count, 1 + RK_ARRAY_LEN(types));
+    assert_string_equal(diff.list.items[0].after, "tensor<4xf32>");
+    for (size_t i = 0; i < RK_ARRAY_LEN(types); i++)
+        expect_values(1 + i, types[i][0], types[i][1]);
+}
+
 static void an_input_with_a_line_comes_first(void **unused) {
     (void)unused;
     compare("torch_mean");
@@ -237,6 +252,7 @@ int main(void) {
         cmocka_unit_test_teardown(an_input_with_a_line_comes_first, teardown),
         cmocka_unit_test_teardown(an_input_that_takes_the_size_of_another_keeps_its_place,
                                   teardown),
+        cmocka_unit_test_teardown(lists_of_one_line_are_paired_in_order, teardown),
         cmocka_unit_test_teardown(an_input_of_another_type_is_the_same_by_its_use, teardown),
         cmocka_unit_test_teardown(gradients_that_the_update_consumes_are_accumulated, teardown),
         cmocka_unit_test_teardown(inputs_in_another_order_are_the_same, teardown),
