@@ -393,10 +393,19 @@ static void place_common_last(const rk_differ *d) {
     }
 }
 
+static bool names_donors(const char *value) {
+    return value && strstr(value, "HloBufferDonorProto") != NULL;
+}
+
+// HLO lists the donated inputs in an attribute of the module, or compares the entries of its list.
+// In StableHLO they are attributes of inputs: "x tf.aliasing_output".
 static bool is_donation(const rk_difference *one) {
-    return one->kind == RK_DIFFERENCE_ATTRIBUTE && one->attribute && !one->file &&
-           (strcmp(one->attribute, "buffer_donor") == 0 ||
-            strcmp(one->attribute, "input_output_alias") == 0);
+    if (one->kind != RK_DIFFERENCE_ATTRIBUTE || !one->attribute)
+        return false;
+    rk_span name = rk_span_text(one->attribute);
+    return rk_differ_ends(name, "buffer_donor") || rk_differ_ends(name, "input_output_alias") ||
+           rk_differ_ends(name, "tf.aliasing_output") || names_donors(one->before) ||
+           names_donors(one->after);
 }
 
 // Which inputs give their memory to results follows from whatever else differs.

@@ -4,8 +4,11 @@
 // A counter changes every program. A capacity that changes from time to time always comes together
 // with the counter, and would never come first in the program. So the rarest change of a
 // compilation comes first: the common one has other compilations that show it.
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "diagnose/explain/explain_internal.h"
+#include "diagnose/shapes/dims_internal.h"
 
 // How often the common change must occur without the rare one. Otherwise the rare change may be a
 // consequence of the common one.
@@ -106,15 +109,36 @@ static bool has_another_part(const rk_explained *item) {
     return PARTS * (a > b ? a - b : b - a) > (a < b ? a : b);
 }
 
+// Returns whether a number is the size of an axis that another difference changes, or the last
+// position along it.
+static bool is_of_size(const rk_explained *item, long long number) {
+    for (size_t i = 0; i < item->differences.cause_count; i++) {
+        const rk_difference *d = &item->differences.items[i];
+        rk_dims before, after;
+        if (d->kind != RK_DIFFERENCE_SHAPE || !rk_parse_dims(d->before, &before) ||
+            !rk_parse_dims(d->after, &after) || before.count != after.count)
+            continue;
+        for (size_t k = 0; k < after.count; k++)
+            if (before.sizes[k] != after.sizes[k] &&
+                (number == after.sizes[k] || number == after.sizes[k] - 1))
+                return true;
+    }
+    return false;
+}
+
 // Returns whether a constant is the position of a slice of a value of another size: a loop over the
 // rows of a smaller batch ends earlier. Then the size is the cause.
 static bool is_position_of_rows(const rk_explained *item, const rk_difference *d) {
     static const char *const ops[] = {"hlo.dynamic-slice", "hlo.dynamic-update-slice",
                                       "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"};
-    bool is_position = false;
-    for (size_t i = 0; i < RK_ARRAY_LEN(ops) && d->kind == RK_DIFFERENCE_CONSTANT && d->op; i++)
-        is_position |= strcmp(d->op, ops[i]) == 0;
-    return is_position && item->cause == RK_CAUSE_SHAPE;
+    char *end = NULL;
+    if (item->cause != RK_CAUSE_SHAPE || d->kind != RK_DIFFERENCE_CONSTANT || !d->op || !d->after)
+        return false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(ops); i++)
+        if (strcmp(d->op, ops[i]) == 0)
+            return true;
+    long long number = strtoll(d->after, &end, 10);
+    return end != d->after && *end == '\0' && is_of_size(item, number);
 }
 
 static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {

@@ -198,6 +198,11 @@ static const char *advice_on_last_batch(const rk_explained *item) {
 }
 
 const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item) {
+    if (is_batch_of_keras(item) && !item->nearest_of)
+        return "Keras compiles a program for each number of rows in a batch, once, and it is "
+               "stored. If you changed batch_size, there is nothing to fix. Otherwise give each "
+               "set of data a number of rows that is a multiple of batch_size. In training you can "
+               "drop the last rows; in evaluation, that changes the result.";
     if (is_batch_of_keras(item))
         return "Keras compiles a program for each number of rows in a batch, once, and it is "
                "stored. For fewer programs, use one batch_size in fit, evaluate and predict, and "

@@ -62,6 +62,20 @@ static void a_donation_follows_from_other_operations(void **state) {
     expect_in(explanation.hidden_branch.evidence, "exponential added");
 }
 
+// Both graphs do, for other inputs: the lists of them are compared entry by entry.
+static void other_donations_follow_from_other_operations(void **state) {
+    const rk_explained *item = explain_two(*state, "torch_donors");
+    expect_cause(item, RK_CAUSE_STRUCTURE);
+    assert_int_equal(item->differences.cause_count, 1);
+    expect_in(explanation.hidden_branch.evidence, "exponential added");
+}
+
+static void a_donation_of_jax_follows_from_other_operations(void **state) {
+    const rk_explained *item = explain_two(*state, "donated");
+    expect_cause(item, RK_CAUSE_STRUCTURE);
+    expect_in(explanation.hidden_branch.evidence, "sine added");
+}
+
 // Only the last batch has another position, which is thus the rarest change.
 static void the_position_of_a_row_follows_from_the_number_of_rows(void **state) {
     for (unsigned i = 1; i <= 4; i++)
@@ -75,6 +89,16 @@ static void the_position_of_a_row_follows_from_the_number_of_rows(void **state) 
     assert_int_equal(explanation.pattern_count, 1);
     assert_int_equal(explanation.patterns[0].kind, RK_PATTERN_SHAPE_FAMILY);
     assert_int_equal(explanation.patterns[0].member_count, 3);
+}
+
+// The position is an argument of the function that jnp.take calls.
+static void a_position_that_is_the_last_row_follows_from_the_number_of_rows(void **state) {
+    for (unsigned i = 1; i <= 4; i++)
+        ask(*state, "taken_row", i);
+    explain(*state);
+    expect_cause(&explanation.items[3], RK_CAUSE_SHAPE);
+    assert_string_equal(explanation.items[3].differences.items[0].after, "tensor<4x8xf32>");
+    assert_int_equal(explanation.pattern_count, 1);
 }
 
 // A transpose more of a parameter that load_state_dict copied.
@@ -126,7 +150,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(numbers_that_are_no_longer_weakly_typed_are_one_cause),
         TEST(a_donation_follows_from_other_operations),
+        TEST(other_donations_follow_from_other_operations),
+        TEST(a_donation_of_jax_follows_from_other_operations),
         TEST(the_position_of_a_row_follows_from_the_number_of_rows),
+        TEST(a_position_that_is_the_last_row_follows_from_the_number_of_rows),
         TEST(views_of_copies_are_no_certain_branch),
         TEST(a_line_of_views_is_no_certain_branch),
         TEST(checks_of_another_rank_are_two_checks),
