@@ -172,17 +172,24 @@ static bool are_checks(const rk_explained *item) {
            rk_is_check(&item->nearest->sketch);
 }
 
+bool rk_is_executed_once(const rk_explanation *x, const rk_explained *item) {
+    return rk_explained_is_torch(item) && item->nearest_of && item->step == RK_NO_STEP &&
+           rk_explain_executions(x->run, item->compile) == 1;
+}
+
 bool rk_may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !rk_is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || may_be_of_other_model(item) || are_checks(item) ||
             rk_explain_is_reordered(item) || rk_explain_has_other_views(item) ||
-            item->takes_lists || has_other_values(x, item) || item->follows_start ||
-            follows_first_step(x, item) || rk_explain_has_special_number(item) ||
-            rk_explain_is_of_integers(item) || is_among_growing(x, item));
+            item->takes_lists || item->takes_other_list || has_other_values(x, item) ||
+            item->follows_start || follows_first_step(x, item) ||
+            rk_explain_has_special_number(item) || rk_explain_is_of_integers(item) ||
+            is_among_growing(x, item) || rk_is_executed_once(x, item));
 }
 
 rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *item) {
-    return item->takes_lists                     ? RK_DOUBT_LISTS
+    bool is_list = item->takes_lists || item->takes_other_list;
+    return is_list                               ? RK_DOUBT_LISTS
            : may_be_of_other_model(item)         ? RK_DOUBT_MODEL
            : returns_more(item)                  ? RK_DOUBT_RESULTS
            : item->follows_start                 ? RK_DOUBT_START
@@ -193,6 +200,8 @@ rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *
            : is_among_growing(x, item)           ? RK_DOUBT_GROWTH
            : are_checks(item)                    ? RK_DOUBT_CHECKS
            : rk_explain_has_other_views(item)    ? RK_DOUBT_VIEWS
+           : is_of_same_lines(item)              ? RK_DOUBT_ORDER
+           : rk_is_executed_once(x, item)        ? RK_DOUBT_ONCE
                                                  : RK_DOUBT_ORDER;
 }
 
@@ -230,6 +239,13 @@ static const struct doubt_text {
                          "condition is checked, or a branch decides"},
     [RK_DOUBT_VIEWS] = {"differs", "differ",
                         "from an earlier graph only in transposes, reshapes and broadcasts"},
+    [RK_DOUBT_ONCE] = {"differs", "differ",
+                       "from an earlier graph, and the steps of this run are not known: perhaps it "
+                       "is another part of the job, or a branch decides"},
+    [RK_DOUBT_SHAPES] = {"takes", "take",
+                         "inputs of other shapes than an earlier graph, among other differences, "
+                         "and the steps of this run are not known: perhaps it is another part of "
+                         "the job"},
     [RK_DOUBT_ORDER] = {"differs", "differ",
                         "from an earlier program, but only in the order, the number or the "
                         "operands of operations of the same kinds, on the same lines"},

@@ -16,6 +16,8 @@ typedef enum rk_branch_doubt {
     RK_DOUBT_GROWTH,
     RK_DOUBT_CHECKS,
     RK_DOUBT_VIEWS,
+    RK_DOUBT_ONCE,
+    RK_DOUBT_SHAPES, // of the question about shapes
     RK_DOUBT_ORDER,
 } rk_branch_doubt;
 
@@ -27,6 +29,10 @@ RK_HIDDEN bool rk_is_no_branch(const rk_explained *item);
 // Returns whether one of two graphs of PyTorch/XLA may compute its arguments, because nothing
 // executed them before.
 RK_HIDDEN bool rk_may_compute_arguments(const rk_explanation *x, const rk_explained *item);
+
+// Returns whether a graph of PyTorch/XLA was executed once, and no steps are known: it may be
+// another part of the job than the earlier graph that it was compared with.
+RK_HIDDEN bool rk_is_executed_once(const rk_explanation *x, const rk_explained *item);
 
 // Returns whether nothing shows a branch, and nothing shows that there is none.
 RK_HIDDEN bool rk_may_be_branch(const rk_explanation *x, const rk_explained *item);

@@ -38,7 +38,8 @@ typedef struct rk_explained {
     bool is_part;       // does a part of what the earlier program does, and was executed once
     bool follows_start; // PyTorch/XLA: the earlier graph takes more, and was executed once
     bool takes_lists;   // PyTorch/XLA: the number of inputs of one type differs from graph to graph
-    bool has_many_sizes; // a third program of the same call has another number of rows
+    bool takes_other_list; // the same, compared with a graph of an earlier start
+    bool has_many_sizes;   // a third program of the same call has another number of rows
     char
         *package; // the package that binds the program to its process; owned; NULL: the user's code
     bool is_loaded;          // not compiled: a repeated request, answered from the store

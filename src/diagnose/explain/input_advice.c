@@ -403,6 +403,12 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                "it twice, as in a sample of a replay memory (it is one input), or a branch leaves "
                "some out. Keep such a list on the host, and move one tensor of a fixed size to the "
                "device; mask the rest.";
+    if (item->takes_other_list)
+        return "The two graphs take another number of tensors of one type. If a list of them has "
+               "another length than in that run, such as the folds of a data set, there is nothing "
+               "to fix: the new graph is compiled once and stored. If they are optional values, "
+               "always pass them, with neutral values where there are none. Otherwise the reason "
+               "is not known.";
     if (item->is_part)
         return "The later program does a part of what the earlier one does, such as a prediction "
                "after the training. It was executed once. If this is intended, there is nothing to "

@@ -106,6 +106,32 @@ static bool takes_lists(const rk_explanation *x, const rk_explained *item) {
            takes_many_counts(x, item);
 }
 
+// Returns whether only one of the two graphs takes the input, and does not have a constant in its
+// place.
+static bool is_tensor_of_one_side(const rk_difference *d) {
+    return rk_is_input_of_one_side(d) && !d->constant;
+}
+
+// Returns whether a graph takes another number of tensors of one type than a graph of an earlier
+// start: perhaps a list of them has another length.
+static bool takes_other_list(const rk_explained *item) {
+    enum { INPUTS_MIN = 3 };
+    const rk_differences *list = &item->differences;
+    if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || item->nearest_of)
+        return false;
+    for (size_t i = 0; i < list->cause_count; i++) {
+        const rk_difference *d = &list->items[i];
+        size_t like = 0;
+        for (size_t k = 0; k < list->cause_count && is_tensor_of_one_side(d); k++)
+            like += list->items[k].kind == d->kind && is_tensor_of_one_side(&list->items[k]) &&
+                    rk_same_text(list->items[k].before, d->before) &&
+                    rk_same_text(list->items[k].after, d->after);
+        if (like >= INPUTS_MIN)
+            return true;
+    }
+    return false;
+}
+
 static bool has_input(const rk_explained *item) {
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (rk_is_input_of_one_side(&item->differences.items[i]))
@@ -370,6 +396,7 @@ static void lead_with_zeros(rk_explained *item) {
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
     item->has_many_sizes = has_many_sizes(e->out, item);
     item->takes_lists = takes_lists(e->out, item);
+    item->takes_other_list = takes_other_list(item);
     if (item->takes_lists)
         return;
     item->is_part = rk_does_part_once(e->run, item);

@@ -55,6 +55,31 @@ static const rk_difference *first_but_shapes(const rk_explained *item) {
     return rk_explained_head(item);
 }
 
+// Returns whether an input has another shape, or is another input.
+static bool is_other_shape(const rk_explained *item, const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
+           (item->cause != RK_CAUSE_PARAMETERS || rk_same_rank(d->before, d->after));
+}
+
+// Returns whether a program differs in other things, and also in the shape of an input.
+static bool has_other_shapes_too(const rk_explanation *x, const rk_explained *item) {
+    // A branch may come with an input of another shape, and so may an input more or fewer.
+    // Between two starts of JAX, another layer changes both.
+    bool has_other_inputs = item->cause == RK_CAUSE_PARAMETERS &&
+                            (item->nearest_of || rk_explained_is_torch(item)) &&
+                            !rk_may_compute_arguments(x, item);
+    return item->cause == RK_CAUSE_STRUCTURE || has_other_inputs;
+}
+
+// Returns whether the question about shapes is open: a graph takes inputs of other shapes, but may
+// be another part of the job.
+static bool may_be_other_part(const rk_explanation *x, const rk_explained *item) {
+    bool found = false;
+    for (size_t i = 0; i < item->differences.cause_count; i++)
+        found |= is_other_shape(item, &item->differences.items[i]);
+    return found && has_other_shapes_too(x, item) && rk_is_executed_once(x, item);
+}
+
 // The difference that answers the question with yes; NULL if the item has none.
 static const rk_difference *evidence_of(const rk_explanation *x, const rk_explained *item,
                                         const asked *what) {
@@ -66,18 +91,12 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
-    // A branch may come with an input of another shape, and so may an input more or fewer.
-    // Between two starts of JAX, another layer changes both.
-    bool has_other_inputs = item->cause == RK_CAUSE_PARAMETERS &&
-                            (item->nearest_of || rk_explained_is_torch(item)) &&
-                            !rk_may_compute_arguments(x, item);
-    bool shapes =
-        what->causes[RK_CAUSE_SHAPE] && (item->cause == RK_CAUSE_STRUCTURE || has_other_inputs);
+    bool shapes = what->causes[RK_CAUSE_SHAPE] && has_other_shapes_too(x, item) &&
+                  !rk_is_executed_once(x, item);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
-            (shapes && d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
-             (!has_other_inputs || rk_same_rank(d->before, d->after))))
+            (shapes && is_other_shape(item, d)))
             return d;
     }
     return NULL;
@@ -179,6 +198,11 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
             open = open ? open : item;
             open_count += own == doubt;
             has_other_doubts |= own != doubt;
+        }
+        if (what->causes[RK_CAUSE_SHAPE] && may_be_other_part(x, item)) {
+            doubt = RK_DOUBT_SHAPES;
+            open = open ? open : item;
+            open_count++;
         }
         if (!evidence_of(x, item, what))
             continue;

@@ -16,11 +16,15 @@ bool rk_parse_dims(const char *type, rk_dims *out_dims) {
     return out_dims->count > 0;
 }
 
-bool rk_same_rank(const char *before, const char *after) {
+size_t rk_ranks_apart(const char *before, const char *after) {
     rk_dims a, b;
     size_t before_rank = rk_parse_dims(before, &a) ? a.count : 0;
     size_t after_rank = rk_parse_dims(after, &b) ? b.count : 0;
-    return before_rank == after_rank;
+    return before_rank > after_rank ? before_rank - after_rank : after_rank - before_rank;
+}
+
+bool rk_same_rank(const char *before, const char *after) {
+    return rk_ranks_apart(before, after) == 0;
 }
 
 bool rk_is_single_value(const char *type) {

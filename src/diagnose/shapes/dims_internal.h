@@ -15,6 +15,9 @@ RK_HIDDEN RK_NODISCARD bool rk_parse_dims(const char *type, rk_dims *out_dims);
 // "tensor<7xs64>". False for NULL.
 RK_HIDDEN bool rk_is_list_type(const char *type);
 
+// Returns by how many the numbers of dimensions of two types differ.
+RK_HIDDEN size_t rk_ranks_apart(const char *before, const char *after);
+
 // Returns whether two types have the same number of dimensions.
 RK_HIDDEN bool rk_same_rank(const char *before, const char *after);
 
