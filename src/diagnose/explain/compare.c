@@ -78,6 +78,25 @@ static bool is_permutation_of(const choice *one, const rk_known *program) {
            !program->sketch.is_mlir && have_same_parts(&known->sketch, &program->sketch);
 }
 
+// A single number that only one of two graphs takes, and that is a constant in the other one: it is
+// 0, 1 or -1 there.
+static bool is_number_as_constant(const rk_difference *d) {
+    return rk_is_input_of_one_side(d) && d->constant &&
+           rk_is_single_value(d->before ? d->before : d->after);
+}
+
+// Returns whether such numbers are all that differs between two graphs of this run: then nothing is
+// open.
+static bool is_of_numbers_alone(const choice *one, const rk_known *program) {
+    const rk_differences *list = &one->diff.diff.list;
+    if (!one->candidate.request || !program->has_sketch || program->sketch.is_mlir)
+        return false;
+    for (size_t i = 0; i < list->cause_count; i++)
+        if (!is_number_as_constant(&list->items[i]))
+            return false;
+    return list->cause_count > 0;
+}
+
 // An earlier start in the same environment is preferred to the latest start in another environment.
 // A program of this run is not preferred only because the earlier start ran in another environment.
 static bool is_better(const choice *a, const choice *b, const rk_known *program, unsigned source) {
@@ -95,6 +114,8 @@ static bool is_better(const choice *a, const choice *b, const rk_known *program,
         return is_permutation_of(a, program);
     if (has_structure_of(a, program) != has_structure_of(b, program))
         return has_structure_of(a, program);
+    if (a->diff.changes == b->diff.changes && a->candidate.request && b->candidate.request)
+        return is_of_numbers_alone(a, program) && !is_of_numbers_alone(b, program);
     return a->diff.changes < b->diff.changes;
 }
 

@@ -10,25 +10,27 @@
 // Returns whether the constant in place of an input is 1, -1 or -0. PyTorch/XLA writes these Python
 // numbers, and 0, into the program (XLA_NO_SPECIAL_SCALARS). Zeros may also be made on the device,
 // but not -0, which is a learning rate of 0.
-static bool is_special_number(const rk_difference *head) {
+static bool is_special_number(const rk_difference *d) {
     char *end;
-    double value = strtod(head->constant, &end);
-    return end != head->constant && !*end &&
+    double value = strtod(d->constant, &end);
+    return end != d->constant && !*end &&
            (value == 1 || value == -1 || (value == 0 && signbit(value)));
 }
 
 bool rk_explain_has_special_number(const rk_explained *item) {
     const rk_difference *head = rk_explained_head(item);
+    bool is_special = false;
     if (item->cause != RK_CAUSE_PARAMETERS || !rk_explained_is_torch(item) || !head ||
-        !head->constant || !is_special_number(head))
+        !head->constant)
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((!rk_is_of_input(d) && !rk_is_of_result(d)) ||
             !rk_is_single_value(d->after ? d->after : d->before))
             return false;
+        is_special |= d->constant && is_special_number(d);
     }
-    return true;
+    return is_special;
 }
 
 bool rk_explain_takes_state_of_few(const rk_explained *item) {

@@ -230,6 +230,12 @@ static bool takes_no_result(const rk_run_model *run, const rk_explained *item) {
     return takes;
 }
 
+// Returns whether a number of the earlier graph is 0, 1 or -1 in the later one.
+static bool becomes_special_number(const rk_explained *item) {
+    return rk_explain_has_special_number(item) &&
+           rk_explained_head(item)->kind == RK_DIFFERENCE_PARAMETER_REMOVED;
+}
+
 // A transition in one direction: the first step creates an optimizer's state, all others take it.
 // The executions of a process that was killed are not known (0).
 static bool is_startup(const rk_explanation *x, const rk_explained *item) {
@@ -240,6 +246,7 @@ static bool is_startup(const rk_explanation *x, const rk_explained *item) {
     return item->cause == RK_CAUSE_PARAMETERS && !item->accumulates && before && has_input(item) &&
            !are_two_updates(item) && !takes_number_first(item) && !takes_no_result(run, item) &&
            !rk_explain_is_of_container(item) && before->process == item->compile->process &&
+           !becomes_special_number(item) &&
            ((executions == 1 && has_similar_size(item) && is_of_start(x, before)) ||
             (executions == 0 && rk_explain_takes_what_was_zero(item)) ||
             is_state_of_optimizer(item) || is_state) &&

@@ -1182,6 +1182,35 @@ static void an_optional_key_is_a_branch(void **state) {
     assert_true(explanation.hidden_branch.known && explanation.hidden_branch.answer);
 }
 
+// Without steps, the graph may also be another part of the job.
+static void a_graph_that_runs_once_in_no_step_is_no_certain_branch(void **state) {
+    ask(*state, "torch_update", 1);
+    ask(*state, "torch_update", 2);
+    execute(*state, 1, 0);
+    executed[0].executions = 2;
+    explain(*state);
+    expect_cause(1, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "perhaps it is another part of the job");
+}
+
+// In the last epoch the rate is 1. The first graph was executed once, but its numbers are those of
+// later graphs, too.
+static void numbers_that_become_constants_do_not_belong_to_the_start(void **state) {
+    explain_first(*state, "torch_schedule", 3);
+    expect_cause(2, RK_CAUSE_PARAMETERS);
+    assert_false(explanation.items[2].is_startup);
+    expect_in(explanation.items[2].advice, "such as a rate and 1 minus this rate");
+}
+
+static void another_number_of_tensors_than_in_another_start_may_be_a_list(void **state) {
+    explain_in_two_starts(*state, "torch_lists");
+    expect_cause(0, RK_CAUSE_PARAMETERS);
+    expect_in(explanation.items[0].advice, "another length than in that run");
+    assert_false(explanation.hidden_branch.known);
+    expect_in(explanation.hidden_branch.evidence, "another number of tensors of one type");
+}
+
 // Operations of the same process may have waited for a read.
 static void beside_graphs_that_grow_a_branch_is_not_known(void **state) {
     ask(*state, "torch_key", 1);
@@ -2257,6 +2286,9 @@ int main(void) {
         TEST(samples_of_a_memory_are_lists),
         TEST(graphs_that_grow_are_one_finding),
         TEST(an_optional_key_is_a_branch),
+        TEST(a_graph_that_runs_once_in_no_step_is_no_certain_branch),
+        TEST(numbers_that_become_constants_do_not_belong_to_the_start),
+        TEST(another_number_of_tensors_than_in_another_start_may_be_a_list),
         TEST(beside_graphs_that_grow_a_branch_is_not_known),
         TEST(two_measures_of_one_line_are_two_programs),
         TEST(a_slice_comes_before_the_numbers_that_follow_from_it),
