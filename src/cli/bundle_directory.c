@@ -10,9 +10,9 @@
 #include "cli/fail.h"
 #include "cli/place.h"
 #include "journal/run_id.h"
+#include "pack/restore.h"
 #include "torch/environment.h"
 #include "torch/pending.h"
-#include "torch/restore.h"
 
 // Opens a folder that only this user can change.
 static rk_err *open_directory(const char *directory, int *out_fd) {
@@ -23,7 +23,7 @@ static rk_err *open_directory(const char *directory, int *out_fd) {
     return rk_tree_check_folder(&info, directory);
 }
 
-static rk_err *read_environment(const char *python, rk_torch_place *place, rk_components *list,
+static rk_err *read_environment(const char *python, rk_pack_place *place, rk_components *list,
                                 rk_buf *json_text) {
     RK_AUTO(rk_torch_install) install = {0};
     rk_autofree char *looked_at = NULL;
@@ -64,7 +64,7 @@ rk_err *rk_bundle_directory_store(const rk_settings *settings, const char *direc
     RK_AUTO(rk_torch_session) session = {0};
     rk_autofree char *run = NULL;
     RK_TRY(rk_run_id_make(&run));
-    rk_torch_place *place = &session.place;
+    rk_pack_place *place = &session.place;
     place->job = job;
     place->name_space = rk_settings_get(settings)->name_space;
     place->run = run;
@@ -80,36 +80,35 @@ rk_err *rk_bundle_directory_store(const rk_settings *settings, const char *direc
 typedef struct filling {
     int fd;
     const char *path;
-    rk_torch_restored sums;
+    rk_pack_restored sums;
 } filling;
 
 // One pack of a plan.
-static rk_err *fill_one(rk_store *store, const rk_bundle_planned *one, rk_torch_module module,
+static rk_err *fill_one(rk_store *store, const rk_bundle_planned *one, rk_pack_module module,
                         filling *to) {
     __attribute__((cleanup(rk_store_lookup_cleanup))) rk_store_lookup lookup = {0};
-    rk_autofree rk_torch_item *items = NULL;
+    rk_autofree rk_pack_item *items = NULL;
     size_t item_count;
     RK_TRY(rk_store_read(store, RK_ENTRY_EXECUTABLE, one->part.hex, RK_WANT_PAYLOAD, &lookup));
     if (!lookup.found)
         return NULL;
-    RK_TRY(rk_torch_pack_decode(lookup.view.entry.payload, &items, &item_count));
-    RK_TRY(rk_torch_pack_check(module, items, item_count));
-    return rk_torch_restore(to->fd, to->path, items, item_count, &to->sums);
+    RK_TRY(rk_pack_decode(lookup.view.entry.payload, &items, &item_count));
+    RK_TRY(rk_pack_check(module, items, item_count));
+    return rk_pack_restore(to->fd, to->path, items, item_count, &to->sums);
 }
 
 // False for entries that are no packs, and for headers, which lie elsewhere.
-static bool has_files(const rk_bundle_planned *one, rk_torch_module *out_module) {
+static bool has_files(const rk_bundle_planned *one, rk_pack_module *out_module) {
     RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
     rk_buf_add_span(&name, one->module->name);
     return one->part.kind == RK_PART_PACK && one->fate != RK_FATE_REFUSED &&
-           rk_torch_module_parse(rk_need_text(&name), out_module) &&
-           *out_module != RK_TORCH_HEADERS;
+           rk_pack_module_parse(rk_need_text(&name), out_module) && *out_module != RK_PACK_HEADERS;
 }
 
 rk_err *rk_bundle_directory_fill(rk_store *store, const rk_bundle_plan *plan, const char *directory,
                                  size_t *out_count) {
     rk_autofd fd = -1;
-    rk_torch_module module;
+    rk_pack_module module;
     rk_err *err = NULL;
     *out_count = 0;
     RK_TRY(rk_fs_make_dirs(directory, 0700));

@@ -17,8 +17,8 @@
 #include "cli/place.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "pack/module.h"
 #include "store/store_file.h"
-#include "torch/module.h"
 
 enum { ITEM_NAME_MAX_BYTES = 1024 };
 
@@ -312,9 +312,9 @@ static rk_err *pack_pjrt(packer *p) {
     return NULL;
 }
 
-static rk_err *pack_torch(packer *p, rk_torch_module module) {
+static rk_err *pack_torch(packer *p, rk_pack_module module) {
     uint8_t pack = (uint8_t)(module + 1);
-    const char *name = rk_torch_module_name(module);
+    const char *name = rk_pack_module_name(module);
     if (bytes_of(p, RK_PART_PACK, pack) == 0)
         return NULL;
     RK_TRY(rk_bundle_writer_begin_module(p->writer, name, NULL));
@@ -325,15 +325,15 @@ static rk_err *pack_torch(packer *p, rk_torch_module module) {
 
 static rk_err *pack_all(packer *p) {
     RK_TRY(pack_pjrt(p));
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
-        RK_TRY(pack_torch(p, (rk_torch_module)i));
+    for (size_t i = 0; i < RK_PACK_MODULES; i++)
+        RK_TRY(pack_torch(p, (rk_pack_module)i));
     return NULL;
 }
 
 static rk_err *pack_modules(packer *p) {
     rk_progress progress = rk_progress_start("packing (MB)");
     p->all_bytes = bytes_of(p, RK_PART_EXECUTABLE, 0) + bytes_of(p, RK_PART_PROGRAM, 0);
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
+    for (size_t i = 0; i < RK_PACK_MODULES; i++)
         p->all_bytes += bytes_of(p, RK_PART_PACK, (uint8_t)(i + 1));
     p->progress = &progress;
     rk_err *err = pack_all(p);

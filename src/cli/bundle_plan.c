@@ -26,10 +26,10 @@ static void decide(rk_bundle_planned *planned, const rk_bundle_verdict *verdict,
 static rk_err *check_pack(const rk_bundle_planned *planned, const rk_entry_view *view) {
     RK_AUTO(rk_pack_about) about = {0};
     rk_pack_about_entry(view, &about);
-    bool is_in_place = planned->part.kind != RK_PART_PACK
-                           ? !about.is_pack
-                           : about.is_pack && rk_span_is(planned->module->name,
-                                                         rk_torch_module_name(about.module));
+    bool is_in_place =
+        planned->part.kind != RK_PART_PACK
+            ? !about.is_pack
+            : about.is_pack && rk_span_is(planned->module->name, rk_pack_module_name(about.module));
     if (is_in_place)
         return NULL;
     return rk_error(RK_DATA_LOSS, "its item %.*s does not belong to the module %.*s",

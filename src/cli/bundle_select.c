@@ -224,7 +224,7 @@ static void filter(selector *s) {
 }
 
 static const char *module_of(const rk_kept *kept) {
-    return kept->pack ? rk_torch_module_name((rk_torch_module)(kept->pack - 1)) : RK_BUNDLE_PJRT;
+    return kept->pack ? rk_pack_module_name((rk_pack_module)(kept->pack - 1)) : RK_BUNDLE_PJRT;
 }
 
 // Finds out which entries are packs, and keeps those of the wanted modules.

@@ -22,7 +22,7 @@ void rk_pack_about_entry(const rk_entry_view *view, rk_pack_about *out_about) {
     json_t *metadata = rk_out_parsed(view->entry.metadata);
     const char *module = json_string_value(json_object_get(metadata, "pack"));
     json_int_t items = json_integer_value(json_object_get(metadata, "items"));
-    out_about->is_pack = module && rk_torch_module_parse(module, &out_about->module);
+    out_about->is_pack = module && rk_pack_module_parse(module, &out_about->module);
     out_about->job = member(metadata, "job");
     out_about->name_space = member(metadata, "namespace");
     out_about->items = items > 0 ? (uint64_t)items : 0;

@@ -1,12 +1,12 @@
-// What an entry of the store says about its pack of torch.compile's caches (torch/packs.h).
+// What an entry of the store says about its pack of torch.compile's caches (pack/stored.h).
 #pragma once
 
+#include "pack/module.h"
 #include "store/store.h"
-#include "torch/module.h"
 
 typedef struct rk_pack_about {
     bool is_pack;
-    rk_torch_module module;
+    rk_pack_module module;
     char *job;        // owned
     char *name_space; // owned
     uint64_t items;   // number of files

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "torch/files.h"
+#include "pack/files.h"
 #include "torch/headers.h"
 
 enum { PACKS_MAX = 8 }; // of one module; with more, the smallest are taken over
@@ -13,14 +13,14 @@ enum { PACKS_MAX = 8 }; // of one module; with more, the smallest are taken over
 // A pack begins with less than this, so that little memory is needed.
 #define BATCH_MAX_BYTES ((uint64_t)64 << 20)
 // The largest file. The table of its pack needs space too.
-#define CONTENTS_MAX_BYTES (RK_TORCH_PACK_MAX_BYTES - ((size_t)8 << 20))
+#define CONTENTS_MAX_BYTES (RK_PACK_MAX_BYTES - ((size_t)8 << 20))
 
 // Contents that are to be stored in one pack.
 typedef struct batch {
     rk_torch_session *session;
-    rk_torch_module module;
-    int fd;               // of the directory of the files; borrowed
-    rk_torch_item *items; // owned
+    rk_pack_module module;
+    int fd;              // of the directory of the files; borrowed
+    rk_pack_item *items; // owned
     size_t count, capacity;
     uint8_t **contents; // owned; those that were read from the directory
     size_t content_count;
@@ -40,10 +40,10 @@ static void batch_cleanup(batch *self) {
     self->bytes = self->new_bytes = 0;
 }
 
-static rk_err *add_item(batch *self, const rk_torch_item *item) {
+static rk_err *add_item(batch *self, const rk_pack_item *item) {
     if (self->count == self->capacity) {
         size_t capacity = self->capacity ? 2 * self->capacity : 64;
-        rk_torch_item *items = rk_realloc(self->items, capacity * sizeof *items);
+        rk_pack_item *items = rk_realloc(self->items, capacity * sizeof *items);
         if (!items)
             return rk_err_no_memory();
         self->items = items;
@@ -59,8 +59,8 @@ static rk_err *add_item(batch *self, const rk_torch_item *item) {
 }
 
 // True if the pack has this version of the file.
-static bool is_known(rk_torch_session *s, const rk_torch_file *file, const rk_digest *digest) {
-    rk_torch_known *known = rk_torch_session_find(s, file->name);
+static bool is_known(rk_torch_session *s, const rk_pack_file *file, const rk_digest *digest) {
+    rk_pack_known *known = rk_torch_session_find(s, file->name);
     if (!known || known->bytes != file->bytes)
         return false;
     return digest ? rk_digest_equal(digest, &known->digest)
@@ -68,15 +68,15 @@ static bool is_known(rk_torch_session *s, const rk_torch_file *file, const rk_di
 }
 
 // Adds a file of the directory if no pack has it.
-static rk_err *add_file(batch *self, const rk_torch_file *file) {
+static rk_err *add_file(batch *self, const rk_pack_file *file) {
     rk_torch_session *s = self->session;
     RK_AUTO(rk_buf) content = RK_BUF_INIT(CONTENTS_MAX_BYTES + 1);
     bool same = false;
-    rk_torch_item item = {.name = rk_span_text(file->name),
-                          .modified_ns = file->modified_ns,
-                          .is_executable = file->is_executable};
-    RK_TRY(rk_torch_file_read(self->fd, file, &content, &same));
-    if (!same || !rk_torch_content_is_whole(file->name, rk_buf_span(&content)))
+    rk_pack_item item = {.name = rk_span_text(file->name),
+                         .modified_ns = file->modified_ns,
+                         .is_executable = file->is_executable};
+    RK_TRY(rk_pack_file_read(self->fd, file, &content, &same));
+    if (!same || !rk_pack_content_is_whole(file->name, rk_buf_span(&content)))
         return NULL;
     rk_digest_of(rk_buf_span(&content), &item.digest);
     if (is_known(s, file, &item.digest))
@@ -87,7 +87,7 @@ static rk_err *add_file(batch *self, const rk_torch_file *file) {
     self->contents[self->content_count++] = rk_buf_detach(&content, &len);
     self->new_bytes += item.content.len;
     self->new_count++;
-    rk_torch_known *known = rk_torch_session_find(s, file->name);
+    rk_pack_known *known = rk_torch_session_find(s, file->name);
     if (known) {
         known->is_replaced = true;
         s->sources[known->source].superseded++;
@@ -96,17 +96,17 @@ static rk_err *add_file(batch *self, const rk_torch_file *file) {
 }
 
 // Adds the files of an older pack, except those of which there is a newer version.
-static rk_err *take_over(batch *self, size_t index, rk_torch_pack_view *view) {
+static rk_err *take_over(batch *self, size_t index, rk_pack_view *view) {
     rk_torch_session *s = self->session;
-    rk_torch_source *source = &s->sources[index];
-    RK_TRY(rk_torch_pack_read(&s->place, &source->pack, view));
+    rk_pack_source *source = &s->sources[index];
+    RK_TRY(rk_pack_read(&s->place, &source->pack, view));
     if (!view->found)
         return NULL;
     for (size_t i = 0; i < view->count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        const rk_torch_item *item = &view->items[i];
-        rk_torch_item_name(item, name);
-        const rk_torch_known *known = rk_torch_session_find(s, name);
+        char name[RK_PACK_NAME_MAX_BYTES + 1];
+        const rk_pack_item *item = &view->items[i];
+        rk_pack_item_name(item, name);
+        const rk_pack_known *known = rk_torch_session_find(s, name);
         if (known && known->source == index && !known->is_replaced)
             RK_TRY(add_item(self, item));
     }
@@ -120,20 +120,20 @@ static size_t find_smaller(const batch *self, size_t packs) {
     const rk_torch_session *s = self->session;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < s->source_count; i++) {
-        const rk_torch_source *one = &s->sources[i];
+        const rk_pack_source *one = &s->sources[i];
         if (one->pack.module == self->module && !one->is_taken_over && !one->is_pinned &&
             !one->is_outdated && (best == SIZE_MAX || one->bytes < s->sources[best].bytes))
             best = i;
     }
     if (best == SIZE_MAX || self->bytes + s->sources[best].bytes > BATCH_MAX_BYTES)
         return SIZE_MAX;
-    const rk_torch_source *found = &s->sources[best];
+    const rk_pack_source *found = &s->sources[best];
     bool is_small = found->bytes <= 2 * self->bytes,
          is_stale = 2 * found->superseded > found->count;
     return is_small || is_stale || packs > PACKS_MAX ? best : SIZE_MAX;
 }
 
-static size_t count_packs(const rk_torch_session *s, rk_torch_module module) {
+static size_t count_packs(const rk_torch_session *s, rk_pack_module module) {
     size_t count = 0;
     for (size_t i = 0; i < s->source_count; i++)
         count += s->sources[i].pack.module == module && !s->sources[i].is_taken_over;
@@ -142,13 +142,13 @@ static size_t count_packs(const rk_torch_session *s, rk_torch_module module) {
 
 // The older packs that a batch takes over.
 typedef struct views {
-    rk_torch_pack_view *items; // owned
+    rk_pack_view *items; // owned
     size_t count;
 } views;
 
 static void views_cleanup(views *self) {
     for (size_t i = 0; i < self->count; i++)
-        rk_torch_pack_view_cleanup(&self->items[i]);
+        rk_pack_view_cleanup(&self->items[i]);
     rk_free(self->items);
 }
 
@@ -167,15 +167,15 @@ static rk_err *take_over_smaller(batch *self, views *out_views) {
 }
 
 // The packs that were taken over are removed last: a start in between finds every file.
-static void drop_taken_over(rk_torch_session *s, const rk_torch_pack *stored) {
+static void drop_taken_over(rk_torch_session *s, const rk_pack *stored) {
     for (size_t i = 0; i < s->source_count; i++) {
-        rk_torch_source *one = &s->sources[i];
+        rk_pack_source *one = &s->sources[i];
         bool is_empty = one->count && one->superseded == one->count;
         if (one->pack.module != stored->module || one->is_dropped || one->is_pinned ||
             !(one->is_taken_over || one->is_outdated || is_empty) ||
             rk_key_equal(&one->pack.key, &stored->key))
             continue;
-        rk_torch_pack_drop(&s->place, &one->pack);
+        rk_pack_drop(&s->place, &one->pack);
         one->is_taken_over = one->is_dropped = true;
     }
 }
@@ -183,10 +183,9 @@ static void drop_taken_over(rk_torch_session *s, const rk_torch_pack *stored) {
 // `*out_stored` is false if another start has stored the same pack.
 static rk_err *store_items(batch *self, bool *out_stored) {
     rk_torch_session *s = self->session;
-    rk_torch_pack pack;
-    RK_TRY(
-        rk_torch_pack_store(&s->place, self->module, self->items, self->count, &pack, out_stored));
-    RK_TRY(rk_torch_packs_note(&s->place, &pack, 1));
+    rk_pack pack;
+    RK_TRY(rk_pack_store(&s->place, self->module, self->items, self->count, &pack, out_stored));
+    RK_TRY(rk_pack_list_note(&s->place, &pack, 1));
     drop_taken_over(s, &pack);
     return NULL;
 }
@@ -209,11 +208,11 @@ static rk_err *store_batch(batch *self) {
 }
 
 // `youngest_ns`: later files may still be written.
-static rk_err *keep_module(rk_torch_session *s, int fd, rk_torch_module module,
-                           const rk_torch_files *files, uint64_t youngest_ns) {
+static rk_err *keep_module(rk_torch_session *s, int fd, rk_pack_module module,
+                           const rk_pack_files *files, uint64_t youngest_ns) {
     RK_AUTO(batch) self = {.session = s, .module = module, .fd = fd};
     for (size_t i = 0; i < files->count; i++) {
-        const rk_torch_file *file = &files->items[i];
+        const rk_pack_file *file = &files->items[i];
         if (file->module != module || is_known(s, file, NULL) || file->modified_ns > youngest_ns)
             continue;
         if (s->must_stop && s->must_stop())
@@ -222,14 +221,14 @@ static rk_err *keep_module(rk_torch_session *s, int fd, rk_torch_module module,
             s->counts.not_kept++;
             continue;
         }
-        if (self.bytes + file->bytes > BATCH_MAX_BYTES || self.count == RK_TORCH_PACK_ITEMS_MAX / 2)
+        if (self.bytes + file->bytes > BATCH_MAX_BYTES || self.count == RK_PACK_ITEMS_MAX / 2)
             RK_TRY(store_batch(&self));
         RK_TRY(add_file(&self, file));
     }
     return store_batch(&self);
 }
 
-static bool has_kernels(const rk_torch_files *files) {
+static bool has_kernels(const rk_pack_files *files) {
     for (size_t i = 0; i < files->count; i++) {
         const char *ending = strrchr(files->items[i].name, '.');
         if (ending && strcmp(ending, ".so") == 0)
@@ -239,8 +238,8 @@ static bool has_kernels(const rk_torch_files *files) {
 }
 
 // Stores the headers that the packs lack. The compiler refuses an incomplete one.
-static rk_err *keep_headers(rk_torch_session *s, const rk_torch_files *files) {
-    RK_AUTO(rk_torch_files) headers = {0};
+static rk_err *keep_headers(rk_torch_session *s, const rk_pack_files *files) {
+    RK_AUTO(rk_pack_files) headers = {0};
     rk_autofd fd = -1;
     if (!s->own || !has_kernels(files))
         return NULL;
@@ -250,13 +249,13 @@ static rk_err *keep_headers(rk_torch_session *s, const rk_torch_files *files) {
     RK_TRY(rk_torch_headers_list(fd, s->headers_since_ns, &headers));
     for (size_t i = 0; i < headers.count; i++) // a known name is a known content: it is a digest
         if (rk_torch_session_find(s, headers.items[i].name))
-            headers.items[i].module = RK_TORCH_MODULES;
-    return keep_module(s, fd, RK_TORCH_HEADERS, &headers, rk_realtime_ns() - SETTLE_NS);
+            headers.items[i].module = RK_PACK_MODULES;
+    return keep_module(s, fd, RK_PACK_HEADERS, &headers, rk_realtime_ns() - SETTLE_NS);
 }
 
 // Records that the job uses its packs, so that its list of packs is not removed as old.
 static rk_err *note_use(rk_torch_session *s) {
-    return s->source_count && s->counts.kept == 0 ? rk_torch_packs_note(&s->place, NULL, 0) : NULL;
+    return s->source_count && s->counts.kept == 0 ? rk_pack_list_note(&s->place, NULL, 0) : NULL;
 }
 
 // After a start of mode refresh that failed, the older packs count as those of any other start.
@@ -275,21 +274,21 @@ static void note_error(rk_err *err, rk_err **first) {
         *first = err;
 }
 
-static rk_err *keep_files(rk_torch_session *s, const rk_torch_files *files, uint64_t youngest_ns) {
+static rk_err *keep_files(rk_torch_session *s, const rk_pack_files *files, uint64_t youngest_ns) {
     rk_err *first = NULL;
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
-        note_error(keep_module(s, s->directory.fd, (rk_torch_module)i, files, youngest_ns), &first);
+    for (size_t i = 0; i < RK_PACK_MODULES; i++)
+        note_error(keep_module(s, s->directory.fd, (rk_pack_module)i, files, youngest_ns), &first);
     note_error(keep_headers(s, files), &first);
     return first;
 }
 
 rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool replaces) {
-    RK_AUTO(rk_torch_files) files = {0};
+    RK_AUTO(rk_pack_files) files = {0};
     uint64_t began_ns = rk_monotonic_ns(), now_ns = rk_realtime_ns();
     if (!replaces)
         forget_outdated(session);
     RK_TRY(rk_torch_session_learn(session));
-    RK_TRY(rk_torch_files_list(session->directory.fd, &files));
+    RK_TRY(rk_pack_files_list(session->directory.fd, &files));
     rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
     rk_err_drop(note_use(session), "the next start records it");
     session->counts.keep_ns = rk_monotonic_ns() - began_ns;
@@ -298,18 +297,18 @@ rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool r
 
 // True if the directory had this version of the file before the job. Times alone do not tell: a
 // start may begin within the tick of a clock in which the last job wrote a file.
-static bool was_before(const rk_torch_session *s, const rk_torch_file *file) {
-    const rk_torch_file *found = s->before.count
-                                     ? bsearch(file, s->before.items, s->before.count,
-                                               sizeof *s->before.items, rk_torch_file_compare)
-                                     : NULL;
+static bool was_before(const rk_torch_session *s, const rk_pack_file *file) {
+    const rk_pack_file *found = s->before.count
+                                    ? bsearch(file, s->before.items, s->before.count,
+                                              sizeof *s->before.items, rk_pack_file_compare)
+                                    : NULL;
     return found && found->bytes == file->bytes && found->modified_ns == file->modified_ns;
 }
 
 // Counts the files that appeared or changed since the start.
 static rk_err *count_made(rk_torch_session *s) {
-    RK_AUTO(rk_torch_files) files = {0};
-    RK_TRY(rk_torch_files_list(s->directory.fd, &files));
+    RK_AUTO(rk_pack_files) files = {0};
+    RK_TRY(rk_pack_files_list(s->directory.fd, &files));
     for (size_t i = 0; i < files.count; i++)
         s->counts.made += !was_before(s, &files.items[i]) && !is_known(s, &files.items[i], NULL);
     return NULL;

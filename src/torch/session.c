@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "pack/restore.h"
 #include "store/pins.h"
 #include "torch/groups.h"
 #include "torch/headers.h"
-#include "torch/restore.h"
 
 enum { TRIES = 3, BLOCK_BYTES = 4096, KEPT_FREE = 4, FREE_SHARE = 16 };
 #define KNOWN_MAX_BYTES ((uint64_t)4 << 30)
@@ -21,14 +21,14 @@ void rk_torch_session_cleanup(rk_torch_session *session) {
     rk_free(session->known);
     rk_free(session->sources);
     rk_free(session->own);
-    rk_torch_files_cleanup(&session->before);
+    rk_pack_files_cleanup(&session->before);
     rk_torch_directory_cleanup(&session->directory);
     *session = (rk_torch_session){0};
 }
 
 // Of two equal times the pack that was read later counts: it may have taken over the other one.
 static int by_name(const void *a, const void *b) {
-    const rk_torch_known *left = a, *right = b;
+    const rk_pack_known *left = a, *right = b;
     int order = strcmp(left->name, right->name);
     if (order)
         return order;
@@ -38,19 +38,19 @@ static int by_name(const void *a, const void *b) {
 }
 
 static int compare_name(const void *name, const void *known) {
-    return strcmp(name, ((const rk_torch_known *)known)->name);
+    return strcmp(name, ((const rk_pack_known *)known)->name);
 }
 
-rk_torch_known *rk_torch_session_find(const rk_torch_session *session, const char *name) {
+rk_pack_known *rk_torch_session_find(const rk_torch_session *session, const char *name) {
     return session->known_count ? bsearch(name, session->known, session->known_count,
                                           sizeof *session->known, compare_name)
                                 : NULL;
 }
 
-static rk_err *add_known(rk_torch_session *s, const rk_torch_item *item, size_t source) {
+static rk_err *add_known(rk_torch_session *s, const rk_pack_item *item, size_t source) {
     if (s->known_count == s->known_capacity) {
         size_t capacity = s->known_capacity ? 2 * s->known_capacity : 256;
-        rk_torch_known *known = rk_realloc(s->known, capacity * sizeof *known);
+        rk_pack_known *known = rk_realloc(s->known, capacity * sizeof *known);
         if (!known)
             return rk_err_no_memory();
         s->known = known;
@@ -59,7 +59,7 @@ static rk_err *add_known(rk_torch_session *s, const rk_torch_item *item, size_t 
     char *name = rk_strndup((const char *)item->name.data, item->name.len);
     if (!name)
         return rk_err_no_memory();
-    s->known[s->known_count++] = (rk_torch_known){
+    s->known[s->known_count++] = (rk_pack_known){
         .name = name,
         .bytes = item->content.len,
         .modified_ns = item->modified_ns,
@@ -75,7 +75,7 @@ static void settle_known(rk_torch_session *s) {
     if (s->known_count)
         qsort(s->known, s->known_count, sizeof *s->known, by_name);
     for (size_t i = 0; i < s->known_count; i++) {
-        rk_torch_known *one = &s->known[i];
+        rk_pack_known *one = &s->known[i];
         if (used && strcmp(s->known[used - 1].name, one->name) == 0) {
             s->sources[one->source].superseded++;
             rk_free(one->name);
@@ -93,29 +93,29 @@ static bool is_source(const rk_torch_session *s, const rk_key *key) {
     return false;
 }
 
-static rk_err *add_source(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins) {
+static rk_err *add_source(rk_torch_session *s, const rk_pack *pack, const rk_pins *pins) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
-    rk_torch_source *sources = rk_realloc(s->sources, (s->source_count + 1) * sizeof *s->sources);
+    rk_pack_source *sources = rk_realloc(s->sources, (s->source_count + 1) * sizeof *s->sources);
     if (!sources)
         return rk_err_no_memory();
     s->sources = sources;
     rk_digest_to_hex(&pack->key.digest, hex);
     sources[s->source_count++] =
-        (rk_torch_source){.pack = *pack, .is_pinned = rk_pins_has(pins, hex)};
+        (rk_pack_source){.pack = *pack, .is_pinned = rk_pins_has(pins, hex)};
     return NULL;
 }
 
 // Reads one pack. `*out_gone`: it was removed, perhaps because a newer one took over its files.
-static rk_err *learn_pack(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins,
+static rk_err *learn_pack(rk_torch_session *s, const rk_pack *pack, const rk_pins *pins,
                           bool *out_gone) {
-    RK_AUTO(rk_torch_pack_view) view = {0};
-    RK_TRY(rk_torch_pack_read(&s->place, pack, &view));
+    RK_AUTO(rk_pack_view) view = {0};
+    RK_TRY(rk_pack_read(&s->place, pack, &view));
     s->counts.damaged += view.is_damaged;
     *out_gone |= !view.found && !view.is_damaged;
     if (!view.found)
         return NULL;
     RK_TRY(add_source(s, pack, pins));
-    rk_torch_source *source = &s->sources[s->source_count - 1];
+    rk_pack_source *source = &s->sources[s->source_count - 1];
     source->count = view.count;
     for (size_t i = 0; i < view.count; i++) {
         source->bytes += view.items[i].content.len;
@@ -126,9 +126,9 @@ static rk_err *learn_pack(rk_torch_session *s, const rk_torch_pack *pack, const 
 }
 
 static rk_err *learn_listed(rk_torch_session *s, const rk_pins *pins, bool *out_gone) {
-    RK_AUTO(rk_torch_pack_list) packs = {0};
+    RK_AUTO(rk_pack_list) packs = {0};
     *out_gone = false;
-    RK_TRY(rk_torch_packs_list(&s->place, &packs));
+    RK_TRY(rk_pack_list_read(&s->place, &packs));
     for (size_t i = 0; i < packs.count && s->known_bytes < KNOWN_MAX_BYTES; i++)
         if (!is_source(s, &packs.items[i].key))
             RK_TRY(learn_pack(s, &packs.items[i], pins, out_gone));
@@ -149,9 +149,9 @@ rk_err *rk_torch_session_learn(rk_torch_session *session) {
 // Lists the packs that a start of mode refresh replaces.
 static rk_err *list_outdated(rk_torch_session *s) {
     __attribute__((cleanup(rk_pins_cleanup))) rk_pins pins = {0};
-    RK_AUTO(rk_torch_pack_list) packs = {0};
+    RK_AUTO(rk_pack_list) packs = {0};
     RK_TRY(rk_pins_load(s->place.store, &pins));
-    RK_TRY(rk_torch_packs_list(&s->place, &packs));
+    RK_TRY(rk_pack_list_read(&s->place, &packs));
     for (size_t i = 0; i < packs.count; i++) {
         RK_TRY(add_source(s, &packs.items[i], &pins));
         s->sources[s->source_count - 1].is_outdated = true;
@@ -173,18 +173,18 @@ typedef struct target {
     const char *path;
     const char *variable; // that moves it
     uint64_t missing_bytes;
-    rk_torch_restored sums;
+    rk_pack_restored sums;
 } target;
 
-static target *target_of(target targets[2], rk_torch_module module) {
-    return &targets[module == RK_TORCH_HEADERS];
+static target *target_of(target targets[2], rk_pack_module module) {
+    return &targets[module == RK_PACK_HEADERS];
 }
 
 // Finds what the directory lacks.
 static void look(rk_torch_session *s, target targets[2]) {
     for (size_t i = 0; i < s->known_count; i++) {
-        const rk_torch_known *one = &s->known[i];
-        rk_torch_source *source = &s->sources[one->source];
+        const rk_pack_known *one = &s->known[i];
+        rk_pack_source *source = &s->sources[one->source];
         target *to = target_of(targets, source->pack.module);
         struct stat info;
         if (to->fd < 0 || rk_sys()->fstatat_fn(to->fd, one->name, &info) == 0) {
@@ -218,18 +218,18 @@ static rk_err *check_space(target *to) {
 
 // Restores the files of one pack that are missing, each in its newest version.
 static rk_err *restore_pack(rk_torch_session *s, size_t source, target *to) {
-    RK_AUTO(rk_torch_pack_view) view = {0};
+    RK_AUTO(rk_pack_view) view = {0};
     size_t used = 0;
-    RK_TRY(rk_torch_pack_read(&s->place, &s->sources[source].pack, &view));
+    RK_TRY(rk_pack_read(&s->place, &s->sources[source].pack, &view));
     for (size_t i = 0; i < view.count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
+        char name[RK_PACK_NAME_MAX_BYTES + 1];
         struct stat info;
-        rk_torch_item_name(&view.items[i], name);
-        const rk_torch_known *known = rk_torch_session_find(s, name);
+        rk_pack_item_name(&view.items[i], name);
+        const rk_pack_known *known = rk_torch_session_find(s, name);
         if (known && known->source == source && rk_sys()->fstatat_fn(to->fd, name, &info) != 0)
             view.items[used++] = view.items[i];
     }
-    return rk_torch_restore(to->fd, to->path, view.items, used, &to->sums);
+    return rk_pack_restore(to->fd, to->path, view.items, used, &to->sums);
 }
 
 static void add_sums(rk_torch_session *s, const target targets[2]) {
@@ -257,7 +257,7 @@ static void restore_packs(rk_torch_session *s, target targets[2], rk_err **troub
 
 static bool has_headers(const rk_torch_session *s) {
     for (size_t i = 0; i < s->source_count; i++)
-        if (s->sources[i].pack.module == RK_TORCH_HEADERS)
+        if (s->sources[i].pack.module == RK_PACK_HEADERS)
             return true;
     return false;
 }
@@ -281,7 +281,7 @@ static rk_err *restore(rk_torch_session *s, rk_err **trouble) {
 static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *options) {
     rk_hasher hasher;
     rk_digest identity;
-    rk_torch_place_identify(&s->place, &identity);
+    rk_pack_place_identify(&s->place, &identity);
     rk_hasher_init(&hasher);
     rk_hasher_add_field(&hasher, rk_digest_span(&identity));
     rk_hasher_add_field(&hasher, rk_span_text(options->store));
@@ -298,8 +298,8 @@ static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *optio
 
 // Removes unfinished files first: a pack may have them.
 static rk_err *fill(rk_torch_session *s, rk_err **trouble) {
-    RK_AUTO(rk_torch_files) files = {0};
-    note_trouble(rk_torch_files_list(s->directory.fd, &files), trouble);
+    RK_AUTO(rk_pack_files) files = {0};
+    note_trouble(rk_pack_files_list(s->directory.fd, &files), trouble);
     rk_torch_directory_mend(&s->directory, &files);
     return restore(s, trouble);
 }
@@ -339,9 +339,9 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
     RK_TRY(leave_if_useless(s, options));
     if (!s->directory.path)
         return NULL;
-    rk_err *err = rk_torch_files_list(s->directory.fd, &s->before);
+    rk_err *err = rk_pack_files_list(s->directory.fd, &s->before);
     if (err)
-        rk_torch_files_cleanup(&s->before); // then all files that no pack has count as made
+        rk_pack_files_cleanup(&s->before); // then all files that no pack has count as made
     note_trouble(err, trouble);
     rk_torch_groups_mend(s->directory.fd, &s->before);
     return rk_torch_directory_check(&s->directory);

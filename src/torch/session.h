@@ -4,9 +4,9 @@
 // Errors are not errors of the job: it runs without the part that failed. For one thread.
 #pragma once
 
+#include "pack/files.h"
+#include "pack/stored.h"
 #include "torch/directory.h"
-#include "torch/files.h"
-#include "torch/packs.h"
 
 // What a start did. `bytes` are those of the files.
 typedef struct rk_torch_counts {
@@ -20,20 +20,20 @@ typedef struct rk_torch_counts {
     uint64_t restore_ns, keep_ns;
 } rk_torch_counts;
 
-typedef struct rk_torch_known rk_torch_known;
-typedef struct rk_torch_source rk_torch_source;
+typedef struct rk_pack_known rk_pack_known;
+typedef struct rk_pack_source rk_pack_source;
 
 typedef struct rk_torch_session {
-    rk_torch_place place;         // its members are borrowed
+    rk_pack_place place;          // its members are borrowed
     rk_torch_directory directory; // owned
     char *own;                    // owned; torch's own directory, with the headers; or NULL
     uint64_t headers_since_ns;
-    rk_torch_files before; // owned; the files of the directory when the job begins
+    rk_pack_files before; // owned; the files of the directory when the job begins
     bool restores;
-    rk_torch_known *known; // owned; files of the packs, sorted by name
+    rk_pack_known *known; // owned; files of the packs, sorted by name
     size_t known_count, known_capacity;
-    uint64_t known_bytes;     // of the files of all packs
-    rk_torch_source *sources; // owned; the packs
+    uint64_t known_bytes;    // of the files of all packs
+    rk_pack_source *sources; // owned; the packs
     size_t source_count;
     rk_torch_counts counts;
     bool (*must_stop)(void); // set by the caller; NULL: never
@@ -76,7 +76,7 @@ RK_NODISCARD rk_err *rk_torch_session_end(rk_torch_session *session, bool keeps,
 RK_NODISCARD rk_err *rk_torch_session_learn(rk_torch_session *session);
 
 // A file that a pack has.
-struct rk_torch_known {
+struct rk_pack_known {
     char *name; // owned
     uint64_t bytes, modified_ns;
     rk_digest digest;
@@ -85,8 +85,8 @@ struct rk_torch_known {
 };
 
 // A pack of the job.
-struct rk_torch_source {
-    rk_torch_pack pack;
+struct rk_pack_source {
+    rk_pack pack;
     uint64_t bytes;     // of its files
     size_t count;       // of its files
     size_t superseded;  // files of which there is another version
@@ -98,4 +98,4 @@ struct rk_torch_source {
 };
 
 // The file of that name, or NULL. Only after rk_torch_session_begin.
-rk_torch_known *rk_torch_session_find(const rk_torch_session *session, const char *name);
+rk_pack_known *rk_torch_session_find(const rk_torch_session *session, const char *name);

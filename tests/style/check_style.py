@@ -15,7 +15,7 @@ from pathlib import Path
 
 # Lower modules first: a module includes only itself and lower modules.
 MODULES = [
-    "base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "bundle", "torch", "probe",
+    "base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "bundle", "pack", "torch", "probe",
     "cli",
 ]  # fmt: skip
 # Only these modules read settings; they pass them to other modules as parameters.

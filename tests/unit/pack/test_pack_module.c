@@ -1,17 +1,17 @@
 // Which files are kept, in which module, and which names are valid.
-#include "torch/module.h"
+#include "pack/module.h"
 
 #include "base/macros.h"
 #include "support/cmocka.h"
 
 static void assert_module(const char *path, const char *expected) {
-    rk_torch_module module;
-    if (!rk_torch_module_of(path, &module)) {
+    rk_pack_module module;
+    if (!rk_pack_module_of(path, &module)) {
         assert_null(expected);
         return;
     }
     assert_non_null(expected);
-    assert_string_equal(rk_torch_module_name(module), expected);
+    assert_string_equal(rk_pack_module_name(module), expected);
 }
 
 static void files_have_modules(void **state) {
@@ -40,31 +40,31 @@ static void other_files_are_left_out(void **state) {
         "q5/cabc.wrapper_metadata.json", "q5/a/b.wrapper.so"};
     for (size_t i = 0; i < RK_ARRAY_LEN(paths); i++)
         assert_module(paths[i], NULL);
-    assert_false(rk_torch_keeps_folder("locks"));
-    assert_false(rk_torch_keeps_folder("gcc"));
-    assert_false(rk_torch_keeps_folder("q5/tmpxyz"));
-    assert_true(rk_torch_keeps_folder("fxgraph/ab"));
+    assert_false(rk_pack_keeps_folder("locks"));
+    assert_false(rk_pack_keeps_folder("gcc"));
+    assert_false(rk_pack_keeps_folder("q5/tmpxyz"));
+    assert_true(rk_pack_keeps_folder("fxgraph/ab"));
 }
 
 static void names_fit_their_module(void **state) {
     (void)state;
-    assert_true(rk_torch_module_has(RK_TORCH_PGO, "dynamo/code_state_a.pkl"));
-    assert_false(rk_torch_module_has(RK_TORCH_PGO, "aotautograd/aabc/0123"));
-    assert_true(rk_torch_module_has(RK_TORCH_HEADERS, "cabc.h.gch"));
-    assert_false(rk_torch_module_has(RK_TORCH_HEADERS, "a/cabc.h"));
-    assert_false(rk_torch_module_has(RK_TORCH_HEADERS, ".bashrc"));
+    assert_true(rk_pack_module_has(RK_PACK_PGO, "dynamo/code_state_a.pkl"));
+    assert_false(rk_pack_module_has(RK_PACK_PGO, "aotautograd/aabc/0123"));
+    assert_true(rk_pack_module_has(RK_PACK_HEADERS, "cabc.h.gch"));
+    assert_false(rk_pack_module_has(RK_PACK_HEADERS, "a/cabc.h"));
+    assert_false(rk_pack_module_has(RK_PACK_HEADERS, ".bashrc"));
 }
 
 static void names_of_modules_are_parsed(void **state) {
     (void)state;
-    for (unsigned i = 0; i < RK_TORCH_MODULES; i++) {
-        rk_torch_module module;
-        assert_true(rk_torch_module_parse(rk_torch_module_name((rk_torch_module)i), &module));
+    for (unsigned i = 0; i < RK_PACK_MODULES; i++) {
+        rk_pack_module module;
+        assert_true(rk_pack_module_parse(rk_pack_module_name((rk_pack_module)i), &module));
         assert_int_equal(module, i);
     }
-    rk_torch_module ignored;
-    assert_false(rk_torch_module_parse("pjrt", &ignored));
-    assert_false(rk_torch_module_parse("", &ignored));
+    rk_pack_module ignored;
+    assert_false(rk_pack_module_parse("pjrt", &ignored));
+    assert_false(rk_pack_module_parse("", &ignored));
 }
 
 static void names_must_be_safe(void **state) {
@@ -72,26 +72,26 @@ static void names_must_be_safe(void **state) {
     static const char *const bad[] = {"",     "/a",   "a/",    "a//b", ".",    "..",
                                       "../a", "a/..", "a/./b", "a\nb", "a\\b", "a\x7f"};
     static const char *const good[] = {"a", "a/b", "..a", "a..b/c", ".a", "a b", "\xc3\xa4"};
-    char longest[RK_TORCH_NAME_MAX_BYTES + 2];
+    char longest[RK_PACK_NAME_MAX_BYTES + 2];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(rk_torch_name_is_valid(rk_span_text(bad[i])));
+        assert_false(rk_pack_name_is_valid(rk_span_text(bad[i])));
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        assert_true(rk_torch_name_is_valid(rk_span_text(good[i])));
-    assert_false(rk_torch_name_is_valid(rk_span_of("a\0b", 3)));
+        assert_true(rk_pack_name_is_valid(rk_span_text(good[i])));
+    assert_false(rk_pack_name_is_valid(rk_span_of("a\0b", 3)));
     memset(longest, 'a', sizeof longest);
     for (size_t i = 200; i < sizeof longest; i += 200)
         longest[i] = '/';
-    assert_true(rk_torch_name_is_valid(rk_span_of(longest, RK_TORCH_NAME_MAX_BYTES)));
-    assert_false(rk_torch_name_is_valid(rk_span_of(longest, RK_TORCH_NAME_MAX_BYTES + 1)));
+    assert_true(rk_pack_name_is_valid(rk_span_of(longest, RK_PACK_NAME_MAX_BYTES)));
+    assert_false(rk_pack_name_is_valid(rk_span_of(longest, RK_PACK_NAME_MAX_BYTES + 1)));
     longest[200] = 'a';
-    assert_false(rk_torch_name_is_valid(rk_span_of(longest, RK_TORCH_NAME_MAX_BYTES)));
+    assert_false(rk_pack_name_is_valid(rk_span_of(longest, RK_PACK_NAME_MAX_BYTES)));
 }
 
 static void costly_files_cost_more(void **state) {
     (void)state;
-    assert_true(rk_torch_cost_ns("q5/x.main.so") > rk_torch_cost_ns("q5/x.py"));
-    assert_true(rk_torch_cost_ns("fxgraph/ab/c/d") > rk_torch_cost_ns("q5/x.py"));
-    assert_true(rk_torch_cost_ns("anything") > 0);
+    assert_true(rk_pack_cost_ns("q5/x.main.so") > rk_pack_cost_ns("q5/x.py"));
+    assert_true(rk_pack_cost_ns("fxgraph/ab/c/d") > rk_pack_cost_ns("q5/x.py"));
+    assert_true(rk_pack_cost_ns("anything") > 0);
 }
 
 int main(void) {

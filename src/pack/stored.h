@@ -9,60 +9,60 @@
 // For one thread. May block on the file system.
 #pragma once
 
+#include "pack/module.h"
+#include "pack/pack.h"
 #include "store/store.h"
-#include "torch/module.h"
-#include "torch/pack.h"
 
 // The packs of one job in one environment. All members are borrowed.
-typedef struct rk_torch_place {
+typedef struct rk_pack_place {
     rk_store *store;
     const char *job;
     const char *name_space; // REKINDLE_NAMESPACE
     const char *run;
     rk_digest environment;
     rk_span components_json; // of the environment: a list (identity/components.h)
-} rk_torch_place;
+} rk_pack_place;
 
-typedef struct rk_torch_pack {
+typedef struct rk_pack {
     rk_key key;
-    rk_torch_module module;
-} rk_torch_pack;
+    rk_pack_module module;
+} rk_pack;
 
-typedef struct rk_torch_pack_list {
-    rk_torch_pack *items; // owned
+typedef struct rk_pack_list {
+    rk_pack *items; // owned
     size_t count;
-} rk_torch_pack_list;
-void rk_torch_pack_list_cleanup(rk_torch_pack_list *list);
+} rk_pack_list;
+void rk_pack_list_cleanup(rk_pack_list *list);
 
 // Digests job, environment and namespace: names the job's list of packs.
-void rk_torch_place_identify(const rk_torch_place *place, rk_digest *out_identity);
+void rk_pack_place_identify(const rk_pack_place *place, rk_digest *out_identity);
 
-// Lists the packs that exist. `out_list` must be zeroed; owned: rk_torch_pack_list_cleanup.
-RK_NODISCARD rk_err *rk_torch_packs_list(const rk_torch_place *place, rk_torch_pack_list *out_list);
+// Lists the packs that exist. `out_list` must be zeroed; owned: rk_pack_list_cleanup.
+RK_NODISCARD rk_err *rk_pack_list_read(const rk_pack_place *place, rk_pack_list *out_list);
 
 // A pack that was read. `items` borrow from `lookup`.
-typedef struct rk_torch_pack_view {
+typedef struct rk_pack_view {
     rk_store_lookup lookup; // owned
-    rk_torch_item *items;   // owned
+    rk_pack_item *items;    // owned
     size_t count;
     bool found;      // there is a sound pack, whose files are of its module
     bool is_damaged; // there is none, because it is damaged; it was moved to quarantine/
-} rk_torch_pack_view;
-void rk_torch_pack_view_cleanup(rk_torch_pack_view *view);
+} rk_pack_view;
+void rk_pack_view_cleanup(rk_pack_view *view);
 
 // Reads a pack and records its use. `out_view` must be zeroed.
-RK_NODISCARD rk_err *rk_torch_pack_read(const rk_torch_place *place, const rk_torch_pack *pack,
-                                        rk_torch_pack_view *out_view);
+RK_NODISCARD rk_err *rk_pack_read(const rk_pack_place *place, const rk_pack *pack,
+                                  rk_pack_view *out_view);
 
 // Stores a pack. Sorts the items. `*out_stored` is false if the store has the same pack, perhaps
 // from another start. Errors as for rk_store_put.
-RK_NODISCARD rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
-                                         rk_torch_item *items, size_t count,
-                                         rk_torch_pack *out_pack, bool *out_stored);
+RK_NODISCARD rk_err *rk_pack_store(const rk_pack_place *place, rk_pack_module module,
+                                   rk_pack_item *items, size_t count, rk_pack *out_pack,
+                                   bool *out_stored);
 
 // Adds packs to the list of the job, and keeps those that are listed already and exist.
-RK_NODISCARD rk_err *rk_torch_packs_note(const rk_torch_place *place, const rk_torch_pack *packs,
-                                         size_t count);
+RK_NODISCARD rk_err *rk_pack_list_note(const rk_pack_place *place, const rk_pack *packs,
+                                       size_t count);
 
 // Removes a pack whose files are in another pack.
-void rk_torch_pack_drop(const rk_torch_place *place, const rk_torch_pack *pack);
+void rk_pack_drop(const rk_pack_place *place, const rk_pack *pack);

@@ -1,4 +1,4 @@
-#include "torch/module.h"
+#include "pack/module.h"
 
 #include <string.h>
 
@@ -6,16 +6,16 @@
 
 enum { PART_MAX_BYTES = 255 };
 
-static const char *const names[RK_TORCH_MODULES] = {"inductor", "aotautograd", "triton",
-                                                    "autotune", "pgo",         "headers"};
+static const char *const names[RK_PACK_MODULES] = {"inductor", "aotautograd", "triton",
+                                                   "autotune", "pgo",         "headers"};
 
-const char *rk_torch_module_name(rk_torch_module module) {
+const char *rk_pack_module_name(rk_pack_module module) {
     return names[module];
 }
 
-bool rk_torch_module_parse(const char *name, rk_torch_module *out_module) {
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++) {
-        *out_module = (rk_torch_module)i;
+bool rk_pack_module_parse(const char *name, rk_pack_module *out_module) {
+    for (size_t i = 0; i < RK_PACK_MODULES; i++) {
+        *out_module = (rk_pack_module)i;
         if (strcmp(names[i], name) == 0)
             return true;
     }
@@ -65,7 +65,7 @@ static bool is_pair(rk_span part) {
 
 // Generated code and kernels. Code and libraries of AOTInductor (".wrapper.so", ".pt2", ".bin")
 // are results of the job and hold weights.
-static bool is_code(rk_span name, rk_torch_module *out_module) {
+static bool is_code(rk_span name, rk_pack_module *out_module) {
     static const char *const endings[] = {
         "py", "cpp", "h", "so", "cu", "hip", "main.cpp", "main.so", "optimized.cpp", NULL};
     const uint8_t *dot = memchr(name.data, '.', name.len);
@@ -74,16 +74,16 @@ static bool is_code(rk_span name, rk_torch_module *out_module) {
     size_t stem = (size_t)(dot + 1 - name.data);
     rk_span ending = rk_span_of(dot + 1, name.len - stem);
     bool is_choice = rk_span_is(ending, "best_config");
-    *out_module = is_choice ? RK_TORCH_AUTOTUNE : RK_TORCH_INDUCTOR;
+    *out_module = is_choice ? RK_PACK_AUTOTUNE : RK_PACK_INDUCTOR;
     return is_choice || is_one_of(ending, endings);
 }
 
-static bool is_digest(rk_span name, rk_torch_module *out_module) {
+static bool is_digest(rk_span name, rk_pack_module *out_module) {
     (void)out_module;
     return is_plain(name);
 }
 
-static bool is_kernel(rk_span name, rk_torch_module *out_module) {
+static bool is_kernel(rk_span name, rk_pack_module *out_module) {
     static const char *const endings[] = {".json",   ".cubin", ".ptx",    ".ttir",
                                           ".ttgir",  ".llir",  ".source", ".hsaco",
                                           ".amdgcn", ".spv",   ".zebin",  ".so"};
@@ -94,12 +94,12 @@ static bool is_kernel(rk_span name, rk_torch_module *out_module) {
     return false;
 }
 
-static bool is_choice(rk_span name, rk_torch_module *out_module) {
+static bool is_choice(rk_span name, rk_pack_module *out_module) {
     (void)out_module;
     return is_plain(name) || ends(name, ".json") || ends(name, ".best_config");
 }
 
-static bool is_sizes(rk_span name, rk_torch_module *out_module) {
+static bool is_sizes(rk_span name, rk_pack_module *out_module) {
     (void)out_module;
     return starts(name, "code_state_") && ends(name, ".pkl");
 }
@@ -107,15 +107,15 @@ static bool is_sizes(rk_span name, rk_torch_module *out_module) {
 // The folders at the top, and which files below them are kept.
 static const struct folder {
     const char *name;
-    rk_torch_module module;
-    bool (*keeps)(rk_span name, rk_torch_module *out_module);
+    rk_pack_module module;
+    bool (*keeps)(rk_span name, rk_pack_module *out_module);
 } folders[] = {
-    {"fxgraph", RK_TORCH_INDUCTOR, is_digest},  {"aotautograd", RK_TORCH_AOTAUTOGRAD, is_digest},
-    {"triton", RK_TORCH_TRITON, is_kernel},     {"cache", RK_TORCH_AUTOTUNE, is_choice},
-    {"autotune", RK_TORCH_AUTOTUNE, is_choice}, {"dynamo", RK_TORCH_PGO, is_sizes}};
+    {"fxgraph", RK_PACK_INDUCTOR, is_digest},  {"aotautograd", RK_PACK_AOTAUTOGRAD, is_digest},
+    {"triton", RK_PACK_TRITON, is_kernel},     {"cache", RK_PACK_AUTOTUNE, is_choice},
+    {"autotune", RK_PACK_AUTOTUNE, is_choice}, {"dynamo", RK_PACK_PGO, is_sizes}};
 
 static const struct folder *find_folder(rk_span part) {
-    static const struct folder pair = {"", RK_TORCH_INDUCTOR, is_code};
+    static const struct folder pair = {"", RK_PACK_INDUCTOR, is_code};
     for (size_t i = 0; i < RK_ARRAY_LEN(folders); i++)
         if (rk_span_is(part, folders[i].name))
             return &folders[i];
@@ -128,7 +128,7 @@ static bool is_left_out(rk_span part) {
            rk_span_is(part, "__pycache__") || starts(part, "tmp");
 }
 
-bool rk_torch_keeps_folder(const char *path) {
+bool rk_pack_keeps_folder(const char *path) {
     if (!find_folder(take_part(&path)))
         return false;
     while (*path)
@@ -137,7 +137,7 @@ bool rk_torch_keeps_folder(const char *path) {
     return true;
 }
 
-bool rk_torch_module_of(const char *path, rk_torch_module *out_module) {
+bool rk_pack_module_of(const char *path, rk_pack_module *out_module) {
     const struct folder *folder = find_folder(take_part(&path));
     if (!folder || !*path)
         return false;
@@ -151,21 +151,21 @@ bool rk_torch_module_of(const char *path, rk_torch_module *out_module) {
     }
 }
 
-bool rk_torch_is_header(const char *name) {
+bool rk_pack_is_header(const char *name) {
     rk_span text = rk_span_text(name);
     return name[0] != '.' && !strchr(name, '/') && (ends(text, ".h") || ends(text, ".h.gch"));
 }
 
-bool rk_torch_module_has(rk_torch_module module, const char *path) {
-    rk_torch_module found = module;
-    if (module == RK_TORCH_HEADERS)
-        return rk_torch_is_header(path);
-    return rk_torch_module_of(path, &found) && found == module;
+bool rk_pack_module_has(rk_pack_module module, const char *path) {
+    rk_pack_module found = module;
+    if (module == RK_PACK_HEADERS)
+        return rk_pack_is_header(path);
+    return rk_pack_module_of(path, &found) && found == module;
 }
 
-bool rk_torch_name_is_valid(rk_span name) {
+bool rk_pack_name_is_valid(rk_span name) {
     size_t start = 0;
-    if (name.len == 0 || name.len > RK_TORCH_NAME_MAX_BYTES)
+    if (name.len == 0 || name.len > RK_PACK_NAME_MAX_BYTES)
         return false;
     for (size_t i = 0; i <= name.len; i++) {
         if (i < name.len && name.data[i] != '/') {
@@ -182,7 +182,7 @@ bool rk_torch_name_is_valid(rk_span name) {
     return true;
 }
 
-uint64_t rk_torch_cost_ns(const char *path) {
+uint64_t rk_pack_cost_ns(const char *path) {
     static const struct {
         const char *ending;
         unsigned milliseconds;

@@ -1,4 +1,4 @@
-#include "torch/files.h"
+#include "pack/files.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,23 +12,23 @@
 
 enum { DEPTH_MAX = 16 };
 
-void rk_torch_files_cleanup(rk_torch_files *files) {
+void rk_pack_files_cleanup(rk_pack_files *files) {
     for (size_t i = 0; i < files->count; i++)
         rk_free(files->items[i].name);
     rk_free(files->items);
-    *files = (rk_torch_files){0};
+    *files = (rk_pack_files){0};
 }
 
-static rk_err *add_file(rk_torch_files *files, const char *path, const struct stat *info) {
-    rk_torch_module module;
-    if (!rk_torch_module_of(path, &module) || !rk_torch_name_is_valid(rk_span_text(path)))
+static rk_err *add_file(rk_pack_files *files, const char *path, const struct stat *info) {
+    rk_pack_module module;
+    if (!rk_pack_module_of(path, &module) || !rk_pack_name_is_valid(rk_span_text(path)))
         return NULL;
-    if (files->count == RK_TORCH_FILES_MAX)
+    if (files->count == RK_PACK_FILES_MAX)
         return rk_error(RK_OUT_OF_RANGE, "the cache directory has more than %d files",
-                        RK_TORCH_FILES_MAX);
+                        RK_PACK_FILES_MAX);
     if (files->count == files->capacity) {
         size_t capacity = files->capacity ? 2 * files->capacity : 256;
-        rk_torch_file *items = rk_realloc(files->items, capacity * sizeof *items);
+        rk_pack_file *items = rk_realloc(files->items, capacity * sizeof *items);
         if (!items)
             return rk_err_no_memory();
         files->items = items;
@@ -37,7 +37,7 @@ static rk_err *add_file(rk_torch_files *files, const char *path, const struct st
     char *name = rk_strdup(path);
     if (!name)
         return rk_err_no_memory();
-    files->items[files->count++] = (rk_torch_file){
+    files->items[files->count++] = (rk_pack_file){
         .name = name,
         .bytes = (uint64_t)info->st_size,
         .modified_ns = rk_stat_modified_ns(info),
@@ -49,7 +49,7 @@ static rk_err *add_file(rk_torch_files *files, const char *path, const struct st
 
 // A folder that is listed, with its path below the directory.
 typedef struct folder {
-    rk_torch_files *files;
+    rk_pack_files *files;
     const char *path; // "" for the top; borrowed
     unsigned depth;
 } folder;
@@ -67,7 +67,7 @@ static rk_err *visit(DIR *stream, const folder *self, const char *name) {
     if (S_ISREG(info.st_mode))
         return add_file(self->files, rk_buf_text(&path), &info);
     if (!S_ISDIR(info.st_mode) || self->depth == DEPTH_MAX ||
-        !rk_torch_keeps_folder(rk_buf_text(&path)))
+        !rk_pack_keeps_folder(rk_buf_text(&path)))
         return NULL;
     int inner = rk_fd_open(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     const folder below = {self->files, rk_buf_text(&path), self->depth + 1};
@@ -91,29 +91,29 @@ static rk_err *list_folder(int fd, const folder *self) {
     return err;
 }
 
-int rk_torch_file_compare(const void *a, const void *b) {
-    return strcmp(((const rk_torch_file *)a)->name, ((const rk_torch_file *)b)->name);
+int rk_pack_file_compare(const void *a, const void *b) {
+    return strcmp(((const rk_pack_file *)a)->name, ((const rk_pack_file *)b)->name);
 }
 
-rk_err *rk_torch_files_list(int directory_fd, rk_torch_files *out_files) {
+rk_err *rk_pack_files_list(int directory_fd, rk_pack_files *out_files) {
     const folder top = {out_files, "", 0};
     int fd = rk_fd_open(directory_fd, ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return rk_error_errno(errno, "cannot open the cache directory of torch.compile");
     RK_TRY(list_folder(fd, &top));
     if (out_files->count)
-        qsort(out_files->items, out_files->count, sizeof *out_files->items, rk_torch_file_compare);
+        qsort(out_files->items, out_files->count, sizeof *out_files->items, rk_pack_file_compare);
     return NULL;
 }
 
-static bool is_as_listed(int fd, const rk_torch_file *file) {
+static bool is_as_listed(int fd, const rk_pack_file *file) {
     struct stat info;
     return rk_sys()->fstat_fn(fd, &info) == 0 && S_ISREG(info.st_mode) &&
            (uint64_t)info.st_size == file->bytes && rk_stat_modified_ns(&info) == file->modified_ns;
 }
 
-rk_err *rk_torch_file_read(int directory_fd, const rk_torch_file *file, rk_buf *out_data,
-                           bool *out_same) {
+rk_err *rk_pack_file_read(int directory_fd, const rk_pack_file *file, rk_buf *out_data,
+                          bool *out_same) {
     // A folder on the way could be replaced by a link only by this user.
     rk_autofd fd = rk_fd_open(directory_fd, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     size_t before = out_data->len, got = 0;
@@ -145,11 +145,11 @@ static bool is_whole(const char *name, rk_span start, uint64_t bytes) {
            (uint64_t)head.e_shnum * head.e_shentsize <= bytes - head.e_shoff;
 }
 
-bool rk_torch_content_is_whole(const char *name, rk_span content) {
+bool rk_pack_content_is_whole(const char *name, rk_span content) {
     return is_whole(name, content, content.len);
 }
 
-bool rk_torch_file_is_unfinished(int directory_fd, const char *name, uint64_t before_ns) {
+bool rk_pack_file_is_unfinished(int directory_fd, const char *name, uint64_t before_ns) {
     rk_autofd fd = rk_fd_open(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     uint8_t start[sizeof(Elf64_Ehdr)];
     struct stat info;
