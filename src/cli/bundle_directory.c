@@ -64,7 +64,7 @@ rk_err *rk_bundle_directory_store(const rk_settings *settings, const char *direc
     RK_AUTO(rk_torch_session) session = {0};
     rk_autofree char *run = NULL;
     RK_TRY(rk_run_id_make(&run));
-    rk_pack_place *place = &session.place;
+    rk_pack_place *place = &session.packs.place;
     place->job = job;
     place->name_space = rk_settings_get(settings)->name_space;
     place->run = run;

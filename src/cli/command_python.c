@@ -70,7 +70,7 @@ char *rk_command_python_find(const rk_opt_operands *command, const char **out_wh
 }
 
 static bool find_torch(const char *python, rk_torch_install *out_install) {
-    const rk_torch_where where = {
+    const rk_python_where where = {
         .python = python, .python_path = getenv("PYTHONPATH"), .home = getenv("HOME")};
     bool found = false;
     rk_err_drop(rk_torch_install_find(&where, out_install, &found),

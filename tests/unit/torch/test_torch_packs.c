@@ -170,8 +170,8 @@ static void foreign_names_are_refused(void **state) {
         rk_pack pack;
         rk_pack_item item = {.name = rk_span_text(names[i]), .content = rk_span_text("content")};
         rk_digest_of(item.content, &item.digest);
-        rk_expect_ok(rk_pack_store(&one.place, RK_PACK_PGO, &item, 1, &pack, &stored));
-        rk_expect_ok(rk_pack_read(&one.place, &pack, &view));
+        rk_expect_ok(rk_pack_store(&one.packs.place, RK_PACK_PGO, &item, 1, &pack, &stored));
+        rk_expect_ok(rk_pack_read(&one.packs.place, &pack, &view));
         assert_true(view.is_damaged && !view.found);
     }
 }
