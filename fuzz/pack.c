@@ -1,4 +1,4 @@
-// Decodes packs of torch.compile's caches. Names that a pack gives are safe, contents lie in the
+// Decodes packs of cache files. Names that a pack gives are safe, contents lie in the
 // input, and a valid pack encodes to one that decodes to the same files.
 #include "fuzz.h"
 

@@ -44,7 +44,7 @@ void rk_bundle_part_add_counts(const size_t counts[RK_PART_KINDS], rk_buf *out) 
             continue;
         rk_buf_add_format(out, "%s %zu %s%s%s", comma, counts[i],
                           rk_bundle_part_noun((rk_bundle_part_kind)i), rk_text_plural(counts[i]),
-                          is_pack ? " of torch.compile" : "");
+                          is_pack ? " of cache files" : "");
         comma = ",";
     }
 }

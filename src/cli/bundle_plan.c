@@ -23,9 +23,10 @@ static void decide(rk_bundle_planned *planned, const rk_bundle_verdict *verdict,
 }
 
 // A pack must be of the module in which it lies.
-static rk_err *check_pack(const rk_bundle_planned *planned, const rk_entry_view *view) {
+static rk_err *check_pack(rk_bundle_planned *planned, const rk_entry_view *view) {
     RK_AUTO(rk_pack_about) about = {0};
     rk_pack_about_entry(view, &about);
+    planned->family = about.family;
     bool is_in_place =
         planned->part.kind != RK_PART_PACK
             ? !about.is_pack

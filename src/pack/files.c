@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <zstd.h>
+
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "pack/layout_internal.h"
 
 enum { DEPTH_MAX = 16 };
 
@@ -19,9 +22,10 @@ void rk_pack_files_cleanup(rk_pack_files *files) {
     *files = (rk_pack_files){0};
 }
 
-static rk_err *add_file(rk_pack_files *files, const char *path, const struct stat *info) {
+static rk_err *add_file(rk_pack_files *files, rk_pack_family family, const char *path,
+                        const struct stat *info) {
     rk_pack_module module;
-    if (!rk_pack_module_of(path, &module) || !rk_pack_name_is_valid(rk_span_text(path)))
+    if (!rk_pack_module_of(family, path, &module) || !rk_pack_name_is_valid(rk_span_text(path)))
         return NULL;
     if (files->count == RK_PACK_FILES_MAX)
         return rk_error(RK_OUT_OF_RANGE, "the cache directory has more than %d files",
@@ -50,6 +54,7 @@ static rk_err *add_file(rk_pack_files *files, const char *path, const struct sta
 // A folder that is listed, with its path below the directory.
 typedef struct folder {
     rk_pack_files *files;
+    rk_pack_family family;
     const char *path; // "" for the top; borrowed
     unsigned depth;
 } folder;
@@ -65,12 +70,12 @@ static rk_err *visit(DIR *stream, const folder *self, const char *name) {
     if (rk_sys()->fstatat_fn(fd, name, &info) != 0 || info.st_uid != geteuid())
         return NULL; // it is gone, or is another user's
     if (S_ISREG(info.st_mode))
-        return add_file(self->files, rk_buf_text(&path), &info);
+        return add_file(self->files, self->family, rk_buf_text(&path), &info);
     if (!S_ISDIR(info.st_mode) || self->depth == DEPTH_MAX ||
-        !rk_pack_keeps_folder(rk_buf_text(&path)))
+        !rk_pack_keeps_folder(self->family, rk_buf_text(&path)))
         return NULL;
     int inner = rk_fd_open(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    const folder below = {self->files, rk_buf_text(&path), self->depth + 1};
+    const folder below = {self->files, self->family, rk_buf_text(&path), self->depth + 1};
     return inner < 0 ? NULL : list_folder(inner, &below);
 }
 
@@ -82,7 +87,7 @@ static rk_err *list_folder(int fd, const folder *self) {
     if (!stream) {
         int number = errno;
         rk_autofd_cleanup(&fd);
-        return rk_error_errno(number, "cannot list the cache directory of torch.compile");
+        return rk_error_errno(number, "cannot list the cache directory");
     }
     while (!err && (one = rk_sys()->readdir_fn(stream)) != NULL)
         if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
@@ -95,11 +100,11 @@ int rk_pack_file_compare(const void *a, const void *b) {
     return strcmp(((const rk_pack_file *)a)->name, ((const rk_pack_file *)b)->name);
 }
 
-rk_err *rk_pack_files_list(int directory_fd, rk_pack_files *out_files) {
-    const folder top = {out_files, "", 0};
+rk_err *rk_pack_files_list(int directory_fd, rk_pack_family family, rk_pack_files *out_files) {
+    const folder top = {out_files, family, "", 0};
     int fd = rk_fd_open(directory_fd, ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
-        return rk_error_errno(errno, "cannot open the cache directory of torch.compile");
+        return rk_error_errno(errno, "cannot open the cache directory");
     RK_TRY(list_folder(fd, &top));
     if (out_files->count)
         qsort(out_files->items, out_files->count, sizeof *out_files->items, rk_pack_file_compare);
@@ -123,8 +128,7 @@ rk_err *rk_pack_file_read(int directory_fd, const rk_pack_file *file, rk_buf *ou
     rk_buf_reserve(out_data, (size_t)file->bytes);
     RK_TRY(rk_buf_status(out_data));
     if (!rk_fd_read_at(fd, 0, out_data->data + before, (size_t)file->bytes, &got))
-        return rk_error_errno(errno, "cannot read %s in the cache directory of torch.compile",
-                              file->name);
+        return rk_error_errno(errno, "cannot read %s in the cache directory", file->name);
     *out_same = got == file->bytes && is_as_listed(fd, file);
     out_data->len = *out_same ? before + got : before;
     return NULL;
@@ -145,8 +149,14 @@ static bool is_whole(const char *name, rk_span start, uint64_t bytes) {
            (uint64_t)head.e_shnum * head.e_shentsize <= bytes - head.e_shoff;
 }
 
+static bool is_cut_frame(const char *name, rk_span content) {
+    return rk_layout_ends(rk_span_text(name), "-cache") && content.len >= 4 &&
+           rk_load_u32le(content.data) == ZSTD_MAGICNUMBER &&
+           ZSTD_findFrameCompressedSize(content.data, content.len) != content.len;
+}
+
 bool rk_pack_content_is_whole(const char *name, rk_span content) {
-    return is_whole(name, content, content.len);
+    return is_whole(name, content, content.len) && !is_cut_frame(name, content);
 }
 
 bool rk_pack_file_is_unfinished(int directory_fd, const char *name, uint64_t before_ns) {

@@ -103,7 +103,7 @@ rk_err *rk_pack_encode(rk_pack_item *items, size_t count, rk_buf *out_data) {
 }
 
 static rk_err *bad(const char *why) {
-    return rk_error(RK_DATA_LOSS, "a pack of torch.compile's caches is not valid: %s", why);
+    return rk_error(RK_DATA_LOSS, "a pack is not valid: %s", why);
 }
 
 // Takes one row off the front. `content` is an offset and a length so far.
@@ -126,8 +126,7 @@ static rk_err *take_row(rk_span *data, rk_pack_item *out_item, uint64_t *out_off
     out_item->name = rk_span_of(data->data, name_len);
     *data = rk_span_of(data->data + name_len, data->len - name_len);
     return rk_pack_name_is_valid(out_item->name) ? NULL
-                                                 : bad("a file has a name that is not "
-                                                       "allowed");
+                                                 : bad("a file has a name that is not allowed");
 }
 
 // Finds the contents behind the table. `ends` are offsets and lengths, two for each item.
@@ -171,11 +170,12 @@ rk_err *rk_pack_decode(rk_span data, rk_pack_item **out_items, size_t *out_count
     return NULL;
 }
 
-rk_err *rk_pack_check(rk_pack_module module, const rk_pack_item *items, size_t count) {
+rk_err *rk_pack_check(rk_pack_family family, rk_pack_module module, const rk_pack_item *items,
+                      size_t count) {
     for (size_t i = 0; i < count; i++) {
         char name[RK_PACK_NAME_MAX_BYTES + 1];
         rk_pack_item_name(&items[i], name);
-        if (!rk_pack_module_has(module, name))
+        if (!rk_pack_module_has(family, module, name))
             return bad("a file is not of the pack's module");
     }
     return NULL;

@@ -1,4 +1,4 @@
-// A pack: files of one module of torch.compile's cache directory, in one payload of an entry.
+// A pack: files of one module of a cache directory, in one payload of an entry.
 // docs/format.md describes the bytes.
 //
 // Decoding accepts any bytes, and gives files with valid names (pack/module.h), or an error.
@@ -30,7 +30,8 @@ RK_NODISCARD rk_err *rk_pack_decode(rk_span data, rk_pack_item **out_items, size
 
 // RK_DATA_LOSS if a file does not belong into a pack of this module (rk_pack_module_has): so a
 // module of a bundle brings nothing of another one.
-RK_NODISCARD rk_err *rk_pack_check(rk_pack_module module, const rk_pack_item *items, size_t count);
+RK_NODISCARD rk_err *rk_pack_check(rk_pack_family family, rk_pack_module module,
+                                   const rk_pack_item *items, size_t count);
 
 // Copies the name of a decoded item.
 void rk_pack_item_name(const rk_pack_item *item, char out_name[RK_PACK_NAME_MAX_BYTES + 1]);

@@ -9,15 +9,20 @@
 
 enum { INDEX_DIGITS = 32 };
 
+// How the names of lists begin.
+static const char *const starts[RK_PACK_FAMILIES] = {"torch-", "jax-"};
+
 void rk_pack_list_cleanup(rk_pack_list *list) {
     rk_free(list->items);
     *list = (rk_pack_list){0};
 }
 
 void rk_pack_place_identify(const rk_pack_place *place, rk_digest *out_identity) {
+    char head[32];
     rk_hasher hasher;
+    (void)snprintf(head, sizeof head, "%s job", rk_pack_family_name(place->family));
     rk_hasher_init(&hasher);
-    rk_hasher_add_field(&hasher, rk_span_text("torch.compile job"));
+    rk_hasher_add_field(&hasher, rk_span_text(head));
     rk_hasher_add_field(&hasher, rk_span_text(place->job));
     rk_hasher_add_field(&hasher, rk_span_text(place->name_space));
     rk_hasher_add_field(&hasher, rk_digest_span(&place->environment));
@@ -35,8 +40,18 @@ static index_name index_of(const rk_pack_place *place) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     rk_pack_place_identify(place, &identity);
     rk_digest_to_hex(&identity, hex);
-    (void)snprintf(name.text, sizeof name.text, "torch-%.*s", INDEX_DIGITS, hex);
+    (void)snprintf(name.text, sizeof name.text, "%s%.*s", starts[place->family], INDEX_DIGITS, hex);
     return name;
+}
+
+bool rk_pack_list_is_name(const char *job) {
+    for (size_t i = 0; i < RK_PACK_FAMILIES; i++) {
+        size_t len = strlen(starts[i]);
+        if (strncmp(job, starts[i], len) == 0 &&
+            strspn(job + len, "0123456789abcdef") == INDEX_DIGITS && !job[len + INDEX_DIGITS])
+            return true;
+    }
+    return false;
 }
 
 // A use of the manifest with the name of a module as its options.
@@ -103,7 +118,7 @@ rk_err *rk_pack_read(const rk_pack_place *place, const rk_pack *pack, rk_pack_vi
     rk_err *err =
         rk_pack_decode(out_view->lookup.view.entry.payload, &out_view->items, &out_view->count);
     if (!err)
-        err = rk_pack_check(pack->module, out_view->items, out_view->count);
+        err = rk_pack_check(place->family, pack->module, out_view->items, out_view->count);
     if (rk_err_code(err) == RK_DATA_LOSS) {
         rk_err_drop(err, "the pack is moved to quarantine/");
         out_view->is_damaged = true;
@@ -116,9 +131,11 @@ rk_err *rk_pack_read(const rk_pack_place *place, const rk_pack *pack, rk_pack_vi
 
 static void options_digest(const rk_pack_place *place, rk_pack_module module,
                            rk_digest *out_digest) {
+    char head[32];
     rk_hasher hasher;
+    (void)snprintf(head, sizeof head, "%s pack", rk_pack_family_name(place->family));
     rk_hasher_init(&hasher);
-    rk_hasher_add_field(&hasher, rk_span_text("torch.compile pack"));
+    rk_hasher_add_field(&hasher, rk_span_text(head));
     rk_hasher_add_field(&hasher, rk_span_text(rk_pack_module_name(module)));
     rk_hasher_add_field(&hasher, rk_span_text(place->job));
     rk_hasher_finish(&hasher, out_digest);
@@ -128,10 +145,13 @@ static void write_metadata(const rk_pack_place *place, const char *module, size_
                            rk_buf *out) {
     RK_AUTO(rk_buf) name = {0};
     rk_json json = rk_json_on(out);
-    rk_buf_add_format(&name, "torch.compile %s", module);
+    const char *platform = rk_pack_family_name(place->family);
+    bool is_jax = place->family == RK_FAMILY_JAX;
+    rk_buf_add_format(&name, "%s %s", is_jax ? "JAX" : platform,
+                      strcmp(module, "jax") == 0 ? "cache" : module);
     rk_json_begin_object(&json);
     rk_json_member_string(&json, "name", rk_buf_text(&name));
-    rk_json_member_string(&json, "platform", "torch.compile");
+    rk_json_member_string(&json, "platform", platform);
     rk_json_member_string(&json, "pack", module);
     rk_json_member_string(&json, "job", place->job);
     rk_json_member_string(&json, "namespace", place->name_space);

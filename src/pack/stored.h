@@ -1,9 +1,10 @@
 // Packs in the store. A pack is an entry like an executable (objects/), so the size limit,
 // eviction, `gc`, `fsck`, `rm`, pins and signatures apply to it. Its key: `environment` is the
-// digest of the environment (torch/environment.h), `options` that of module and job, `program` that
-// of the files.
+// digest of the environment (torch/environment.h, jax/environment.h), `options` that of module and
+// job, `program` that of the files.
 //
-// The packs of a job and environment are listed in a manifest of their own, jobs/torch-…/manifest.
+// The packs of a job and environment are listed in a manifest of their own, jobs/torch-…/manifest
+// or jobs/jax-…/manifest.
 // It is a hint: a pack that it lists may be gone.
 //
 // For one thread. May block on the file system.
@@ -16,6 +17,7 @@
 // The packs of one job in one environment. All members are borrowed.
 typedef struct rk_pack_place {
     rk_store *store;
+    rk_pack_family family;
     const char *job;
     const char *name_space; // REKINDLE_NAMESPACE
     const char *run;
@@ -36,6 +38,9 @@ void rk_pack_list_cleanup(rk_pack_list *list);
 
 // Digests job, environment and namespace: names the job's list of packs.
 void rk_pack_place_identify(const rk_pack_place *place, rk_digest *out_identity);
+
+// True for a folder in jobs/ that lists packs; it is no job of a user.
+bool rk_pack_list_is_name(const char *job);
 
 // Lists the packs that exist. `out_list` must be zeroed; owned: rk_pack_list_cleanup.
 RK_NODISCARD rk_err *rk_pack_list_read(const rk_pack_place *place, rk_pack_list *out_list);

@@ -67,7 +67,7 @@ rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool r
         rk_pack_job_forget_outdated(&session->packs);
     RK_TRY(rk_pack_job_learn(&session->packs));
     session->counts.damaged = session->packs.damaged;
-    RK_TRY(rk_pack_files_list(session->directory.fd, &files));
+    RK_TRY(rk_pack_files_list(session->directory.fd, RK_FAMILY_TORCH, &files));
     rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
     rk_err_drop(note_use(session), "the next start records it");
     session->counts.keep_ns = rk_monotonic_ns() - began_ns;
@@ -87,7 +87,7 @@ static bool was_before(const rk_torch_session *s, const rk_pack_file *file) {
 // Counts the files that appeared or changed since the start.
 static rk_err *count_made(rk_torch_session *s) {
     RK_AUTO(rk_pack_files) files = {0};
-    RK_TRY(rk_pack_files_list(s->directory.fd, &files));
+    RK_TRY(rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &files));
     for (size_t i = 0; i < files.count; i++)
         s->counts.made +=
             !was_before(s, &files.items[i]) && !rk_pack_keep_is_known(&s->packs, &files.items[i]);

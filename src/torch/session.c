@@ -161,7 +161,7 @@ static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *optio
 // Removes unfinished files first: a pack may have them.
 static rk_err *fill(rk_torch_session *s, rk_err **trouble) {
     RK_AUTO(rk_pack_files) files = {0};
-    note_trouble(rk_pack_files_list(s->directory.fd, &files), trouble);
+    note_trouble(rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &files), trouble);
     rk_torch_directory_mend(&s->directory, &files);
     return restore(s, trouble);
 }
@@ -203,7 +203,7 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
     RK_TRY(leave_if_useless(s, options));
     if (!s->directory.path)
         return NULL;
-    rk_err *err = rk_pack_files_list(s->directory.fd, &s->before);
+    rk_err *err = rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &s->before);
     if (err)
         rk_pack_files_cleanup(&s->before); // then all files that no pack has count as made
     note_trouble(err, trouble);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "pack/files.h"
 #include "support/expect.h"
 
 enum { TABLE_BYTES = 16, NAME_LEN = 0, FLAGS = 4, OFFSET = 16, LEN = 24, ROW_BYTES = 64 };
@@ -171,6 +172,21 @@ static void the_sum_of_the_files_is_limited(void **state) {
     refuse(&more);
 }
 
+// JAX writes into the final file, and may be killed.
+static void a_cut_function_of_jax_is_not_whole(void **state) {
+    (void)state;
+    static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 4,   0x21,
+                                    0,    0,    'c',  'o',  'd',  'e', 0};
+    const size_t len = sizeof frame - 1;
+    assert_true(rk_pack_content_is_whole("f-cache", rk_span_of(frame, len)));
+    for (size_t cut = 4; cut < len; cut++)
+        assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, cut)));
+    assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, len + 1)));
+    assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, 0)));
+    assert_true(rk_pack_content_is_whole("f-cache", rk_span_text("zlib")));
+    assert_true(rk_pack_content_is_whole("fxgraph/a", rk_span_of(frame, len - 1)));
+}
+
 // The file is never rewritten: a new version of the format gets a new one.
 static void the_golden_file_is_read(void **state) {
     (void)state;
@@ -190,6 +206,7 @@ int main(void) {
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(times_do_not_count),
         cmocka_unit_test(the_sum_of_the_files_is_limited),
+        cmocka_unit_test(a_cut_function_of_jax_is_not_whole),
         cmocka_unit_test(the_golden_file_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

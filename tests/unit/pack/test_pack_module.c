@@ -6,7 +6,7 @@
 
 static void assert_module(const char *path, const char *expected) {
     rk_pack_module module;
-    if (!rk_pack_module_of(path, &module)) {
+    if (!rk_pack_module_of(RK_FAMILY_TORCH, path, &module)) {
         assert_null(expected);
         return;
     }
@@ -40,19 +40,91 @@ static void other_files_are_left_out(void **state) {
         "q5/cabc.wrapper_metadata.json", "q5/a/b.wrapper.so"};
     for (size_t i = 0; i < RK_ARRAY_LEN(paths); i++)
         assert_module(paths[i], NULL);
-    assert_false(rk_pack_keeps_folder("locks"));
-    assert_false(rk_pack_keeps_folder("gcc"));
-    assert_false(rk_pack_keeps_folder("q5/tmpxyz"));
-    assert_true(rk_pack_keeps_folder("fxgraph/ab"));
+    assert_false(rk_pack_keeps_folder(RK_FAMILY_TORCH, "locks"));
+    assert_false(rk_pack_keeps_folder(RK_FAMILY_TORCH, "gcc"));
+    assert_false(rk_pack_keeps_folder(RK_FAMILY_TORCH, "q5/tmpxyz"));
+    assert_true(rk_pack_keeps_folder(RK_FAMILY_TORCH, "fxgraph/ab"));
 }
 
 static void names_fit_their_module(void **state) {
     (void)state;
-    assert_true(rk_pack_module_has(RK_PACK_PGO, "dynamo/code_state_a.pkl"));
-    assert_false(rk_pack_module_has(RK_PACK_PGO, "aotautograd/aabc/0123"));
-    assert_true(rk_pack_module_has(RK_PACK_HEADERS, "cabc.h.gch"));
-    assert_false(rk_pack_module_has(RK_PACK_HEADERS, "a/cabc.h"));
-    assert_false(rk_pack_module_has(RK_PACK_HEADERS, ".bashrc"));
+    assert_true(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_PGO, "dynamo/code_state_a.pkl"));
+    assert_false(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_PGO, "aotautograd/aabc/0123"));
+    assert_true(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_HEADERS, "cabc.h.gch"));
+    assert_false(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_HEADERS, "a/cabc.h"));
+    assert_false(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_HEADERS, ".bashrc"));
+}
+
+#define DIGITS  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define CHOICES "xla_gpu_per_fusion_autotune_cache_dir"
+
+static void assert_jax(const char *path, const char *expected) {
+    rk_pack_module module;
+    bool found = rk_pack_module_of(RK_FAMILY_JAX, path, &module);
+    assert_int_equal(found, expected != NULL);
+    if (expected)
+        assert_string_equal(rk_pack_module_name(module), expected);
+}
+
+static void files_of_jax_have_modules(void **state) {
+    (void)state;
+    assert_jax("jit_f-" DIGITS "-cache", "jax");
+    assert_jax("jit__lambda-" DIGITS "-cache", "jax");
+    assert_jax("jit_a.b-c-" DIGITS "-cache", "jax");
+    assert_jax("jit_\xc3\xa4-" DIGITS "-cache", "jax");
+    assert_jax(CHOICES "/kG3_-aZ.textproto", "autotune");
+    assert_true(rk_pack_keeps_folder(RK_FAMILY_JAX, CHOICES));
+}
+
+static void other_files_of_jax_are_left_out(void **state) {
+    (void)state;
+    static const char *const paths[] = {
+        "jit_f-" DIGITS "-atime", // made again
+        ".lockfile",
+        "xla_gpu_kernel_cache_file",
+        "jit_f-cache",
+        "-" DIGITS "-cache",
+        DIGITS "-cache",
+        "jit_f_" DIGITS "-cache",
+        "jit_f-0" DIGITS,
+        "jit_f-" DIGITS "-cache.tmp",
+        "jit_f-ABCDEF0123456789" DIGITS "-CACHE",
+        "jit_f-g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef-cache",
+        ".jit_f-" DIGITS "-cache",
+        "sub/jit_f-" DIGITS "-cache",
+        "/jit_f-" DIGITS "-cache",
+        "",
+        CHOICES,
+        CHOICES "/",
+        CHOICES "/tmp",
+        CHOICES "/.textproto",
+        CHOICES "/a.b.textproto",
+        CHOICES "/tmp/tmp_per_fusion_cache_a_1.textproto",
+        "other/a.textproto",
+        "q5/cq5xyz.py",
+    };
+    for (size_t i = 0; i < RK_ARRAY_LEN(paths); i++)
+        assert_jax(paths[i], NULL);
+    assert_false(rk_pack_keeps_folder(RK_FAMILY_JAX, CHOICES "/tmp"));
+    assert_false(rk_pack_keeps_folder(RK_FAMILY_JAX, "q5"));
+}
+
+static void families_do_not_mix(void **state) {
+    (void)state;
+    const char *entry = "jit_f-" DIGITS "-cache";
+    assert_true(rk_pack_module_has(RK_FAMILY_JAX, RK_PACK_JAX, entry));
+    assert_false(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_JAX, entry));
+    assert_false(rk_pack_module_has(RK_FAMILY_JAX, RK_PACK_AUTOTUNE, entry));
+    assert_false(rk_pack_module_has(RK_FAMILY_TORCH, RK_PACK_AUTOTUNE, CHOICES "/a.textproto"));
+    assert_false(rk_pack_module_has(RK_FAMILY_JAX, RK_PACK_AUTOTUNE, "cache/0123abcd"));
+    assert_false(rk_pack_module_has(RK_FAMILY_JAX, RK_PACK_HEADERS, "cabc.h.gch"));
+    for (unsigned i = 0; i < RK_PACK_FAMILIES; i++) {
+        rk_pack_family family;
+        assert_true(rk_pack_family_parse(rk_pack_family_name((rk_pack_family)i), &family));
+        assert_int_equal(family, i);
+    }
+    rk_pack_family ignored;
+    assert_false(rk_pack_family_parse("cpu", &ignored));
 }
 
 static void names_of_modules_are_parsed(void **state) {
@@ -96,9 +168,15 @@ static void costly_files_cost_more(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_have_modules),     cmocka_unit_test(other_files_are_left_out),
-        cmocka_unit_test(names_fit_their_module), cmocka_unit_test(names_of_modules_are_parsed),
-        cmocka_unit_test(names_must_be_safe),     cmocka_unit_test(costly_files_cost_more),
+        cmocka_unit_test(files_have_modules),
+        cmocka_unit_test(other_files_are_left_out),
+        cmocka_unit_test(names_fit_their_module),
+        cmocka_unit_test(names_of_modules_are_parsed),
+        cmocka_unit_test(files_of_jax_have_modules),
+        cmocka_unit_test(other_files_of_jax_are_left_out),
+        cmocka_unit_test(families_do_not_mix),
+        cmocka_unit_test(names_must_be_safe),
+        cmocka_unit_test(costly_files_cost_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
