@@ -19,7 +19,8 @@ static const char details[] =
     "changes nothing. Entries that are in the store already stay as they are, so an interrupted "
     "import can be started again.\n\n"
     "  rekindle bundle export -o job.rkb\n  rekindle bundle inspect --for-this-machine job.rkb\n"
-    "  rekindle bundle import job.rkb\n";
+    "  rekindle bundle import job.rkb\n"
+    "  rekindle bundle export --module jax --directory /var/cache/jax -o jax.rkb\n";
 
 static const char *const action_names[] = {"export", "import", "inspect", NULL};
 static const char *const modules[] = {"pjrt", "inductor", "aotautograd", "triton", "autotune",

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/macros.h"
 #include "support/expect.h"
+#include "support/faults.h"
 #include "support/tempdir.h"
 
 #define DIGITS "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -183,6 +184,69 @@ static void a_full_disk_leaves_nothing(void **state) {
     assert_false(get(ENTRY "-atime", &none));
 }
 
+// A function that is there is whole and has a time, whatever failed.
+static void assert_sound(void) {
+    RK_AUTO(rk_buf) code = {0};
+    RK_AUTO(rk_buf) time = {0};
+    if (!get(ENTRY "-cache", &code))
+        return;
+    assert_string_equal(rk_buf_text(&code), "code");
+    assert_true(get(ENTRY "-atime", &time));
+    assert_int_equal(time.len, 8);
+}
+
+static void clear(void) {
+    (void)unlinkat(folder, ENTRY "-cache", 0);
+    (void)unlinkat(folder, ENTRY "-atime", 0);
+}
+
+static void any_failure_leaves_a_sound_directory(void **state) {
+    (void)state;
+    put(".lockfile", "", 0);
+    for (unsigned nth = 1;; nth++) {
+        rk_pack_restored sums = {0};
+        clear();
+        rk_fault_begin(&(rk_fault_plan){
+            .nth = nth, .calls = RK_FAULT_EVERY_SYSCALL & ~RK_FAULT_CLOSE, .error_number = EIO});
+        rk_err *err = restore(ENTRY "-cache", "code", &sums);
+        bool failed = rk_fault_end();
+        assert_sound();
+        if (!failed)
+            rk_expect_ok(err);
+        else
+            rk_err_free(err);
+        if (!failed)
+            break;
+    }
+}
+
+static void restore_and_die(void *context) {
+    rk_pack_restored sums = {0};
+    rk_fault_begin(&(rk_fault_plan){.nth = *(const unsigned *)context, .exits = true});
+    rk_err_free(restore(ENTRY "-cache", "code", &sums));
+    bool ignored = rk_fault_end();
+    (void)ignored;
+}
+
+static void a_kill_leaves_a_sound_directory(void **state) {
+    (void)state;
+    put(".lockfile", "", 0);
+    for (unsigned nth = 1;; nth++) {
+        clear();
+        int status = rk_fault_in_child(restore_and_die, &nth);
+        RK_AUTO(rk_buf) code = {0};
+        RK_AUTO(rk_buf) time = {0};
+        bool there = get(ENTRY "-cache", &code);
+        // A time that was cut off counts as an old one.
+        assert_true(!there || get(ENTRY "-atime", &time));
+        if (there)
+            assert_string_equal(rk_buf_text(&code), "code");
+        if (status != RK_FAULT_EXIT_STATUS)
+            break;
+    }
+    assert_content(ENTRY "-cache", "code");
+}
+
 static void names_of_the_directory(void **state) {
     (void)state;
     static const char *const own[] = {".lockfile", ENTRY "-cache", ENTRY "-atime",
@@ -198,10 +262,11 @@ static void names_of_the_directory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_function_gets_a_time),     TEST(files_that_are_there_stay),
-        TEST(a_missing_time_is_added),    TEST(results_of_autotuning_have_no_time),
-        TEST(a_held_lock_is_waited_for),  TEST(links_are_not_followed),
-        TEST(a_full_disk_leaves_nothing), TEST(names_of_the_directory),
+        TEST(a_function_gets_a_time),          TEST(files_that_are_there_stay),
+        TEST(a_missing_time_is_added),         TEST(results_of_autotuning_have_no_time),
+        TEST(a_held_lock_is_waited_for),       TEST(links_are_not_followed),
+        TEST(a_full_disk_leaves_nothing),      TEST(any_failure_leaves_a_sound_directory),
+        TEST(a_kill_leaves_a_sound_directory), TEST(names_of_the_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
