@@ -1,14 +1,14 @@
-// Decodes packs of torch.compile's caches. Names that a pack gives are safe, contents lie in the
+// Decodes packs of cache files. Names that a pack gives are safe, contents lie in the
 // input, and a valid pack encodes to one that decodes to the same files.
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "torch/module.h"
-#include "torch/pack.h"
+#include "pack/module.h"
+#include "pack/pack.h"
 
 // Only data that is no pack, and want of memory, are errors.
-static bool decode(rk_span data, rk_torch_item **out_items, size_t *out_count) {
-    rk_err *err = rk_torch_pack_decode(data, out_items, out_count);
+static bool decode(rk_span data, rk_pack_item **out_items, size_t *out_count) {
+    rk_err *err = rk_pack_decode(data, out_items, out_count);
     if (rk_err_code(err) == RK_DATA_LOSS) {
         rk_err_free(err);
         return false;
@@ -16,9 +16,9 @@ static bool decode(rk_span data, rk_torch_item **out_items, size_t *out_count) {
     return fuzz_ok(err);
 }
 
-static void check_items(rk_span data, const rk_torch_item *items, size_t count) {
+static void check_items(rk_span data, const rk_pack_item *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        FUZZ_REQUIRE(rk_torch_name_is_valid(items[i].name));
+        FUZZ_REQUIRE(rk_pack_name_is_valid(items[i].name));
         FUZZ_REQUIRE(items[i].content.len <= data.len);
         if (items[i].content.len)
             FUZZ_REQUIRE(items[i].content.data >= data.data &&
@@ -27,13 +27,13 @@ static void check_items(rk_span data, const rk_torch_item *items, size_t count) 
     }
 }
 
-static void check_again(rk_torch_item *items, size_t count) {
+static void check_again(rk_pack_item *items, size_t count) {
     RK_AUTO(rk_buf) encoded = {0};
-    rk_autofree rk_torch_item *again = NULL;
+    rk_autofree rk_pack_item *again = NULL;
     size_t again_count = 0;
     for (size_t i = 0; i < count; i++) // the digests of the input need not be right
         rk_digest_of(items[i].content, &items[i].digest);
-    if (!fuzz_ok(rk_torch_pack_encode(items, count, &encoded)) ||
+    if (!fuzz_ok(rk_pack_encode(items, count, &encoded)) ||
         !decode(rk_buf_span(&encoded), &again, &again_count))
         return;
     FUZZ_REQUIRE(again_count == count);
@@ -46,7 +46,7 @@ static void check_again(rk_torch_item *items, size_t count) {
 }
 
 static void check(rk_span input, bool again) {
-    rk_autofree rk_torch_item *items = NULL;
+    rk_autofree rk_pack_item *items = NULL;
     size_t count = 0;
     bool sound = decode(input, &items, &count);
     FUZZ_REQUIRE(sound || (!items && !count));

@@ -17,8 +17,8 @@
 #include "cli/place.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "pack/module.h"
 #include "store/store_file.h"
-#include "torch/module.h"
 
 enum { ITEM_NAME_MAX_BYTES = 1024 };
 
@@ -312,9 +312,9 @@ static rk_err *pack_pjrt(packer *p) {
     return NULL;
 }
 
-static rk_err *pack_torch(packer *p, rk_torch_module module) {
+static rk_err *pack_packs(packer *p, rk_pack_module module) {
     uint8_t pack = (uint8_t)(module + 1);
-    const char *name = rk_torch_module_name(module);
+    const char *name = rk_pack_module_name(module);
     if (bytes_of(p, RK_PART_PACK, pack) == 0)
         return NULL;
     RK_TRY(rk_bundle_writer_begin_module(p->writer, name, NULL));
@@ -325,15 +325,15 @@ static rk_err *pack_torch(packer *p, rk_torch_module module) {
 
 static rk_err *pack_all(packer *p) {
     RK_TRY(pack_pjrt(p));
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
-        RK_TRY(pack_torch(p, (rk_torch_module)i));
+    for (size_t i = 0; i < RK_PACK_MODULES; i++)
+        RK_TRY(pack_packs(p, (rk_pack_module)i));
     return NULL;
 }
 
 static rk_err *pack_modules(packer *p) {
     rk_progress progress = rk_progress_start("packing (MB)");
     p->all_bytes = bytes_of(p, RK_PART_EXECUTABLE, 0) + bytes_of(p, RK_PART_PROGRAM, 0);
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
+    for (size_t i = 0; i < RK_PACK_MODULES; i++)
         p->all_bytes += bytes_of(p, RK_PART_PACK, (uint8_t)(i + 1));
     p->progress = &progress;
     rk_err *err = pack_all(p);
@@ -440,11 +440,25 @@ static rk_err *pack(packer *p, const rk_settings *settings,
     return NULL;
 }
 
+static void note_too_large(packer *p, const char *directory, size_t count) {
+    RK_AUTO(rk_buf) name = RK_BUF_INIT(0);
+    if (count == 0)
+        return;
+    rk_buf_add_format(&name, "%zu file%s of %s", count, rk_text_plural(count), directory);
+    leave_out(p, rk_need_text(&name), "larger than a pack may be");
+}
+
 rk_err *rk_bundle_export(const rk_settings *settings, const rk_bundle_export_request *request) {
     RK_AUTO_STORE store = NULL;
-    if (request->directory)
-        RK_TRY(rk_bundle_directory_store(settings, request->directory, request->wish.job,
-                                         request->python));
+    rk_bundle_export_request all = *request;
+    rk_bundle_directory_stored stored = {0};
+    if (request->directory) {
+        RK_TRY(rk_bundle_directory_store(settings, request->directory, request->wish.modules,
+                                         request->wish.job, request->python, &stored));
+        all.wish.job = stored.job;
+        all.wish.environments = stored.environments;
+        all.wish.environment_count = stored.environment_count;
+    }
     RK_TRY(rk_place_open_store(settings, true, &store));
     if (!store)
         return rk_error(RK_NOT_FOUND, "there is nothing to export: %s does not exist",
@@ -453,7 +467,8 @@ rk_err *rk_bundle_export(const rk_settings *settings, const rk_bundle_export_req
                 .packed = rk_out_object(),
                 .left = rk_out_array(),
                 .modules = rk_out_array()};
-    rk_err *err = pack(&p, settings, request);
+    note_too_large(&p, request->directory, stored.too_large);
+    rk_err *err = pack(&p, settings, &all);
     packer_cleanup(&p);
     return err;
 }

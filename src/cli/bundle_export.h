@@ -7,8 +7,8 @@
 typedef struct rk_bundle_export_request {
     rk_bundle_wish wish;
     const char *output;    // path of the bundle
-    const char *directory; // a cache directory of torch.compile that is stored first; or NULL
-    const char *python;    // whose torch made that directory; NULL: the Python of PATH
+    const char *directory; // a cache directory that is stored first; or NULL
+    const char *python;    // whose framework made that directory; NULL: that of PATH
     bool json;
 } rk_bundle_export_request;
 

@@ -23,7 +23,8 @@ typedef struct importer {
     rk_bundle_plan plan;
     size_t imported[RK_PART_KINDS], present[RK_PART_KINDS], refused[RK_PART_KINDS];
     uint64_t imported_bytes;
-    size_t files; // written into --directory
+    rk_pack_family family; // whose files come into --directory
+    size_t files;          // written there
 } importer;
 
 static void importer_cleanup(importer *s) {
@@ -153,6 +154,8 @@ static rk_err *validate(importer *s, rk_store *store) {
     s->plan.groups.machine = &s->machine;
     s->plan.groups.head = rk_bundle_head_of(s->bundle);
     RK_TRY(rk_bundle_plan_make(&s->plan, s->request->force));
+    if (s->request->directory)
+        RK_TRY(rk_bundle_directory_choose(&s->plan, s->request->directory, &s->family));
     RK_TRY(rk_bundle_plan_find_present(&s->plan, store));
     RK_TRY(check_limit(s));
     return check_space(s);
@@ -180,9 +183,20 @@ static rk_err *publish(importer *s, rk_store *store, rk_bundle_stage *stage) {
     return NULL;
 }
 
+static rk_err *check_packs(const importer *s) {
+    for (size_t i = 0; i < s->plan.count; i++) {
+        const rk_bundle_planned *one = &s->plan.items[i];
+        if (one->part.kind == RK_PART_PACK && one->fate == RK_FATE_IMPORT)
+            RK_TRY(rk_bundle_pack_check(s->bundle, one));
+    }
+    return NULL;
+}
+
 static rk_err *check_and_publish(importer *s, rk_store *store) {
     rk_bundle_stage stage = {.plan = &s->plan, .store = store};
     rk_err *err = refusal(s->request->file, rk_bundle_stage_fill(&stage));
+    if (!err)
+        err = refusal(s->request->file, check_packs(s));
     if (rk_err_errno(err))
         err = rk_err_wrap(err, "nothing was imported");
     if (!err && store)
@@ -190,7 +204,8 @@ static rk_err *check_and_publish(importer *s, rk_store *store) {
                           "the import was interrupted; what was imported is complete, and another "
                           "import goes on from there");
     if (!err && store && s->request->directory)
-        err = rk_bundle_directory_fill(store, &s->plan, s->request->directory, &s->files);
+        err =
+            rk_bundle_directory_fill(store, &s->plan, s->request->directory, s->family, &s->files);
     rk_bundle_stage_cleanup(&stage);
     return err;
 }
@@ -279,6 +294,7 @@ static rk_err *import(importer *s) {
     RK_TRY(rk_bundle_keys_read(s->settings, s->request->trust, &s->keys));
     RK_TRY(rk_place_open_store(s->settings, true, &store));
     s->machine.python_asked = s->request->python;
+    s->machine.directory = s->request->directory;
     RK_TRY(rk_machine_read(s->settings, store, &s->machine));
     RK_TRY(refusal(s->request->file, validate(s, store)));
     if (s->request->is_unsigned)

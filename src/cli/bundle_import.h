@@ -7,8 +7,8 @@
 
 typedef struct rk_bundle_import_request {
     const char *file;
-    const char *python;    // whose torch packs are compared with; NULL: the Python of PATH
-    const char *directory; // gets the files of torch.compile's caches too; or NULL
+    const char *python;    // whose frameworks packs are compared with; NULL: that of PATH
+    const char *directory; // a cache directory that gets the files of packs too; or NULL
     const rk_opt_list *trust, *modules;
     bool force, dry_run, is_unsigned, json;
 } rk_bundle_import_request;

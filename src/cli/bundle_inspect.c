@@ -57,10 +57,6 @@ static void count_use(inspection *s, json_t *one, rk_bundle_use use, const char 
     rk_out_set(one, "why", rk_out_string(used ? NULL : why));
 }
 
-static const char *why_unknown(const inspection *s) {
-    return s->machine.torch ? "" : "no torch was found to compare with: --python names its Python";
-}
-
 // An entry that cannot be read is not used; the other ones are examined nevertheless.
 static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bundle_part *part,
                           json_t *one) {
@@ -70,7 +66,7 @@ static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bu
         const rk_bundle_verdict *verdict = &s->groups.items[index].verdict;
         count_use(s, one, verdict->use,
                   verdict->why[0]              ? verdict->why
-                  : part->kind == RK_PART_PACK ? why_unknown(s)
+                  : part->kind == RK_PART_PACK ? verdict->why_not_known
                   : s->machine.run             ? ""
                                    : "no run in the store tells what this machine compiles with");
         return NULL;
@@ -129,7 +125,7 @@ static json_t *pairs_json(rk_bundle_pairs pairs) {
     return object;
 }
 
-// Of a module of torch.compile, the files in its packs count.
+// Of a module with packs, the files in them count.
 typedef struct module_size {
     uint64_t items, bytes, packs;
 } module_size;
@@ -334,7 +330,7 @@ static void print_packs(const inspection *s) {
     }
     if (index == 0)
         return;
-    (void)puts("\npacks of torch.compile's caches");
+    (void)puts("\npacks of cache directories");
     rk_table_print(&table, rk_term_columns(stdout), stdout);
 }
 
@@ -396,6 +392,7 @@ static rk_err *read_machine(inspection *s, const rk_settings *settings) {
         return NULL;
     RK_TRY(rk_place_open_store(settings, true, &store));
     s->machine.python_asked = s->request->python;
+    s->machine.directory = s->request->directory;
     return rk_machine_read(settings, store, &s->machine);
 }
 

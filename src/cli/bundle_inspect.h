@@ -7,7 +7,8 @@
 
 typedef struct rk_bundle_inspect_request {
     const char *file;
-    const char *python; // whose torch packs are compared with; NULL: the Python of PATH
+    const char *python;    // whose frameworks packs are compared with; NULL: that of PATH
+    const char *directory; // the cache directory that would get the files; or NULL
     const rk_opt_list *trust;
     bool for_this_machine, all, json; // `all`: of text not only two screens
 } rk_bundle_inspect_request;

@@ -1,7 +1,9 @@
 // Compares the environment of an entry with this machine (cli/bundle_machine.h).
 #include "cli/bundle_machine.h"
 #include "cli/fail.h"
+#include "cli/pack_here.h"
 #include "diagnose/diff/components.h"
+#include "jax/environment.h"
 
 static const char features_name[] = "host.cpu_features";
 
@@ -72,7 +74,7 @@ static rk_span made_with(const rk_bundle_head *head, const char *name) {
 }
 
 // Names the features that only one side has, if the header has those of the bundle in full.
-static bool add_features(judge *j, const rk_difference *d) {
+static bool add_features(judge *j, const rk_difference *d, bool blocks) {
     rk_span theirs = made_with(j->head, features_name);
     rk_span ours = rk_span_text(j->machine->features ? j->machine->features : "");
     RK_AUTO(rk_buf) only_theirs = RK_BUF_INIT(0);
@@ -82,7 +84,7 @@ static bool add_features(judge *j, const rk_difference *d) {
         return false;
     add_missing(theirs, ours, &only_theirs);
     add_missing(ours, theirs, &only_ours);
-    add(j, features_name, rk_need_text(&only_theirs), rk_need_text(&only_ours), true);
+    add(j, features_name, rk_need_text(&only_theirs), rk_need_text(&only_ours), blocks);
     return true;
 }
 
@@ -96,7 +98,7 @@ static void add_differences(judge *j, const rk_differences *list, bool part_of_k
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
         j->other_key |= part_of_key;
-        if (!part_of_key || !add_features(j, d))
+        if (!part_of_key || !add_features(j, d, true))
             add(j, d->attribute, d->before, d->after, part_of_key && is_fixed(d));
     }
 }
@@ -154,30 +156,67 @@ static rk_err *compare_features(judge *j, const json_t *environment) {
 
 // A machine without a GPU may prepare a store for one with a GPU. The number of threads is that of
 // the job, and not of this command.
-static bool is_not_known(const rk_difference *d) {
+static bool is_not_known(const judge *j, const rk_difference *d) {
     static const char *const threads[] = {"host.cpus", "OMP_NUM_THREADS", "MKL_NUM_THREADS"};
     for (size_t i = 0; i < RK_ARRAY_LEN(threads); i++)
         if (strcmp(d->attribute, threads[i]) == 0)
             return true;
+    if (strcmp(d->attribute, RK_JAX_DIRECTORY) == 0)
+        return !rk_pack_here_knows_path(j->machine->directory);
     return strcmp(d->attribute, "gpu") == 0 && !d->after;
 }
 
-// A pack of torch.compile's caches.
-static rk_err *compare_torch(judge *j, const json_t *environment) {
-    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
-    if (!j->machine->torch) {
-        j->is_known = false;
-        return compare_features(j, environment);
-    }
-    RK_TRY(rk_diff_components(environment, j->machine->torch, &list));
-    for (size_t i = 0; i < list.count; i++) {
-        const rk_difference *d = &list.items[i];
-        bool known = !is_not_known(d);
+static bool has_component(const json_t *list, const char *name) {
+    json_t *found = of(list, name);
+    bool has = json_array_size(found) > 0;
+    json_decref(found);
+    return has;
+}
+
+// True for a difference with which the files are of no use. torch.compile's keys lack most of what
+// they depend on. JAX's keys have the version of jaxlib and its plugins, so that files of another
+// version are never used, and do no harm; code for a CPU with other features could. Functions that
+// were compiled for a GPU have no code for the CPU.
+static bool blocks_pack(rk_pack_family family, const rk_difference *d, bool has_gpu) {
+    if (family != RK_FAMILY_JAX)
+        return is_fixed(d);
+    return d->kind == RK_DIFFERENCE_TOPOLOGY &&
+           !(has_gpu && strcmp(d->attribute, features_name) == 0);
+}
+
+// `has_gpu`: the pack was made on a machine with a GPU.
+static void add_pack_differences(judge *j, rk_pack_family family, const rk_differences *list,
+                                 bool has_gpu) {
+    for (size_t i = 0; i < list->count; i++) {
+        const rk_difference *d = &list->items[i];
+        bool known = !is_not_known(j, d), blocks = blocks_pack(family, d, has_gpu);
         j->is_known &= known;
         j->other_key |= known;
-        if (known && !add_features(j, d))
-            add(j, d->attribute, d->before, d->after, is_fixed(d));
+        if (!known && strcmp(d->attribute, RK_JAX_DIRECTORY) == 0)
+            j->out->why_not_known = "JAX's keys have the path of its directory: --directory names "
+                                    "the one of this machine";
+        if (known && !add_features(j, d, blocks))
+            add(j, d->attribute, d->before, d->after, blocks);
     }
+}
+
+static rk_err *compare_pack(judge *j, rk_pack_family family, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    const rk_machine *machine = j->machine;
+    bool has_gpu = has_component(environment, "gpu");
+    if (!machine->packs[family].components) {
+        if (machine->python_asked)
+            return rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no %s in its folders",
+                            machine->python_asked, rk_pack_here_framework(family));
+        j->is_known = false;
+        j->out->why_not_known =
+            family == RK_FAMILY_JAX
+                ? "no JAX was found to compare with: --python names its Python"
+                : "no torch was found to compare with: --python names its Python";
+        return family == RK_FAMILY_JAX && has_gpu ? NULL : compare_features(j, environment);
+    }
+    RK_TRY(rk_diff_components(environment, machine->packs[family].components, &list));
+    add_pack_differences(j, family, &list, has_gpu);
     return NULL;
 }
 
@@ -214,27 +253,70 @@ static char *explain(const json_t *mismatches) {
     return rk_need(rk_strdup(rk_need_text(&text)));
 }
 
-// Says which Python was compared: another one may have the right torch.
-static char *add_python(char *why, const char *python) {
+// Says which Python was compared: another one may have the right versions.
+static char *add_python(char *why, const char *framework, const char *python) {
     RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
-    rk_buf_add_format(&text, "%s (compared with the torch of %s; --python names another Python)",
-                      why, python);
+    rk_buf_add_format(&text, "%s (compared with the %s of %s; --python names another Python)", why,
+                      framework, python);
     rk_free(why);
     return rk_need(rk_strdup(rk_need_text(&text)));
 }
 
-static void conclude(judge *j, bool is_pack) {
+// Says what to do where the paths of JAX's directories differ.
+static char *add_path_remedy(char *why) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(
+        &text,
+        "%s (JAX's keys have that path: use the same one on both machines, or "
+        "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES=none for export, import and the jobs)",
+        why);
+    rk_free(why);
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+static bool has_mismatch(const json_t *mismatches, const char *what) {
+    size_t index;
+    json_t *one;
+    json_array_foreach(mismatches, index, one) {
+        if (strcmp(json_string_value(json_object_get(one, "what")), what) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Says with what a pack was compared, and what helps.
+static void add_remedies(judge *j, rk_pack_family family) {
+    rk_bundle_verdict *out = j->out;
+    bool path_differs = has_mismatch(out->mismatches, RK_JAX_DIRECTORY);
+    if (json_array_size(out->mismatches) > path_differs && j->machine->packs[family].components)
+        out->why =
+            add_python(out->why, rk_pack_here_framework(family), j->machine->packs[family].python);
+    if (path_differs)
+        out->why = add_path_remedy(out->why);
+}
+
+// `family`: RK_PACK_FAMILIES if the entry is no pack.
+static void conclude(judge *j, rk_pack_family family) {
     rk_bundle_verdict *out = j->out;
     out->differs = json_array_size(out->mismatches) > 0;
     out->why = explain(out->mismatches);
-    if (is_pack && out->differs && j->machine->torch)
-        out->why = add_python(out->why, j->machine->python);
+    if (family != RK_PACK_FAMILIES)
+        add_remedies(j, family);
     if (j->blocks)
         out->use = RK_USE_NO;
     else if (j->other_key)
         out->use = RK_USE_NO_WARNING;
     else
         out->use = j->is_known ? RK_USE_YES : RK_USE_NOT_KNOWN;
+}
+
+// RK_PACK_FAMILIES: it is no pack.
+static rk_pack_family family_of(const json_t *metadata) {
+    rk_pack_family family;
+    const char *platform = json_string_value(json_object_get(metadata, "platform"));
+    bool is_pack = json_string_value(json_object_get(metadata, "pack")) && platform &&
+                   rk_pack_family_parse(platform, &family);
+    return is_pack ? family : RK_PACK_FAMILIES;
 }
 
 rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
@@ -246,9 +328,11 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     const json_t *environment = json_object_get(components, "environment");
     rk_digest_to_hex(&entry->key.environment, hex);
     out_verdict->mismatches = rk_out_array();
-    bool is_pack = json_string_value(json_object_get(metadata, "pack")) != NULL;
+    out_verdict->why_not_known = "";
+    rk_pack_family family = family_of(metadata);
+    bool is_pack = family != RK_PACK_FAMILIES;
     j.is_known = is_pack || machine->run;
-    rk_err *err = is_pack        ? compare_torch(&j, environment)
+    rk_err *err = is_pack        ? compare_pack(&j, family, environment)
                   : machine->run ? compare_known(&j, environment, hex)
                                  : compare_cpu(&j, environment);
     if (!err)
@@ -256,6 +340,6 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     json_decref(components);
     json_decref(metadata);
     if (!err)
-        conclude(&j, is_pack);
+        conclude(&j, family);
     return err;
 }

@@ -1,23 +1,22 @@
 #include "cli/bundle_machine.h"
 
-#include <stdlib.h>
-
-#include "cli/command_python.h"
 #include "cli/fail.h"
+#include "cli/pack_here.h"
 #include "cli/run_names.h"
 #include "identity/host_cpu.h"
 #include "journal/read.h"
-#include "torch/environment.h"
 
 enum { RUNS_TRIED = 32, ENTRIES_TRIED = 64 };
 
 void rk_machine_cleanup(rk_machine *machine) {
     rk_free(machine->run);
     rk_free(machine->features);
-    rk_free(machine->python);
     json_decref(machine->components);
     json_decref(machine->toolchain);
-    json_decref(machine->torch);
+    for (size_t i = 0; i < RK_PACK_FAMILIES; i++) {
+        rk_free(machine->packs[i].python);
+        json_decref(machine->packs[i].components);
+    }
     *machine = (rk_machine){0};
 }
 
@@ -94,26 +93,20 @@ static rk_err *read_cpu(rk_machine *out) {
     return NULL;
 }
 
-static rk_err *read_torch(rk_machine *out) {
-    RK_AUTO(rk_torch_install) install = {0};
+static rk_err *read_packs(rk_pack_family family, rk_machine *out) {
     RK_AUTO(rk_components) list = {0};
-    const rk_torch_variables variables = {.cxx = getenv("CXX"),
-                                          .path = getenv("PATH"),
-                                          .omp = getenv("OMP_NUM_THREADS"),
-                                          .mkl = getenv("MKL_NUM_THREADS")};
-    if (!rk_command_torch_find(out->python_asked, &install, &out->python))
-        return out->python_asked
-                   ? rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no torch in its folders",
-                              out->python_asked)
-                   : NULL;
-    RK_TRY(rk_torch_environment_read(&install, &variables, &list));
-    out->torch = components_json(&list);
+    bool found = false;
+    RK_TRY(rk_pack_here_read(family, out->python_asked, out->directory, &list,
+                             &out->packs[family].python, &found));
+    if (found)
+        out->packs[family].components = components_json(&list);
     return NULL;
 }
 
 rk_err *rk_machine_read(const rk_settings *settings, rk_store *store, rk_machine *out_machine) {
     out_machine->name_space = rk_settings_get(settings)->name_space;
     RK_TRY(read_cpu(out_machine));
-    RK_TRY(read_torch(out_machine));
+    for (size_t i = 0; i < RK_PACK_FAMILIES; i++)
+        RK_TRY(read_packs((rk_pack_family)i, out_machine));
     return store ? read_runs(store, out_machine) : NULL;
 }

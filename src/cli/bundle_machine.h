@@ -2,11 +2,12 @@
 //
 // Only a plugin knows its version and devices, and a bundle is examined without one. So they come
 // from the newest run in the store that recorded them. Without such a run, only the CPU and the
-// version of rekindle are known. For torch.compile's caches, this machine is what one Python has.
+// version of rekindle are known. For packs, this machine is what one Python has.
 #pragma once
 
 #include "cli/bundle_part.h"
 #include "cli/out.h"
+#include "pack/module.h"
 #include "settings/settings.h"
 
 typedef struct rk_machine {
@@ -16,14 +17,18 @@ typedef struct rk_machine {
     json_t *toolchain;                         // owned; versions of the framework; NULL: not known
     char *features;                            // owned; of this CPU, in full
     const char *python_asked;                  // borrowed; NULL: the Python of PATH
-    char *python;           // owned; path of the Python that was looked at; NULL: there is none
-    json_t *torch;          // owned; its components for torch.compile; NULL: no torch
+    const char *directory;                     // borrowed; that gets the files; NULL: none
+    struct {
+        char *python;       // owned; path of the Python that was looked at; NULL: there is none
+        json_t *components; // owned; NULL: it does not have the framework
+    } packs[RK_PACK_FAMILIES];
     const char *name_space; // borrowed from the settings
 } rk_machine;
 void rk_machine_cleanup(rk_machine *machine);
 
 // `store` may be NULL. `settings` must outlive `out_machine`, which must be zeroed but for
-// `python_asked`. RK_NOT_FOUND if that Python has no torch.
+// `python_asked` and
+// `directory`.
 RK_NODISCARD rk_err *rk_machine_read(const rk_settings *settings, rk_store *store,
                                      rk_machine *out_machine);
 
@@ -40,9 +45,11 @@ typedef struct rk_bundle_verdict {
     bool differs;       // there are mismatches, perhaps such that the entry is used nevertheless
     json_t *mismatches; // owned: [{"what","bundle","here","blocks"}]
     char *why;          // owned; "" if there are no mismatches
+    const char *why_not_known; // static; "" if nothing tells
 } rk_bundle_verdict;
 void rk_bundle_verdict_cleanup(rk_bundle_verdict *verdict);
 
-// `out_verdict` must be zeroed.
+// `out_verdict` must be zeroed. RK_NOT_FOUND, for a pack, if the Python that was asked for does not
+// have the framework.
 RK_NODISCARD rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
                                       const rk_entry *entry, rk_bundle_verdict *out_verdict);

@@ -4,6 +4,7 @@
 #include "cli/fail.h"
 #include "identity/host_cpu.h"
 #include "journal/read.h"
+#include "pack/module.h"
 #include "store/store_file.h"
 
 enum { VALUE_MAX_BYTES = 8192 };
@@ -135,14 +136,19 @@ static rk_err *try_entry(rk_store *store, const rk_kept *kept, const char *envir
     return describe(entry, *object);
 }
 
-// Describes the best entry among the packs of torch.compile's caches, or among the other entries.
-static rk_err *try_entries(rk_store *store, const rk_bundle_selection *selection, bool packs,
-                           const char *environment, json_t **object) {
+// True if the entry is a pack of this family; RK_PACK_FAMILIES: if it is no pack.
+static bool is_of(const rk_kept *kept, rk_pack_family family) {
+    return kept->pack ? kept->family == family : family == RK_PACK_FAMILIES;
+}
+
+// Describes the best entry among the packs of a family, or among the other entries.
+static rk_err *try_entries(rk_store *store, const rk_bundle_selection *selection,
+                           rk_pack_family family, const char *environment, json_t **object) {
     uint64_t newest_ns = 0;
     bool done = false;
     for (size_t i = 0; i < selection->entries.count && !done; i++) {
         const rk_kept *kept = &selection->entries.items[i];
-        if ((kept->pack != 0) == packs)
+        if (is_of(kept, family))
             RK_TRY(try_entry(store, kept, environment, &newest_ns, object, &done));
     }
     return NULL;
@@ -160,12 +166,15 @@ rk_err *rk_bundle_made_with(rk_store *store, const rk_bundle_selection *selectio
     rk_run_hex environment;
     out_facts->object = rk_out_object();
     RK_TRY(environment_of_run(store, selection->newest_run, environment));
-    RK_TRY(try_entries(store, selection, false, environment, &out_facts->object));
-    json_t *torch = rk_out_object();
-    rk_err *err = try_entries(store, selection, true, "", &torch);
-    if (!err)
-        add_others(out_facts->object, torch);
-    json_decref(torch);
+    RK_TRY(try_entries(store, selection, RK_PACK_FAMILIES, environment, &out_facts->object));
+    rk_err *err = NULL;
+    for (size_t i = 0; i < RK_PACK_FAMILIES && !err; i++) {
+        json_t *packs = rk_out_object();
+        err = try_entries(store, selection, (rk_pack_family)i, "", &packs);
+        if (!err)
+            add_others(out_facts->object, packs);
+        json_decref(packs);
+    }
     rk_bundle_facts_pair(out_facts);
     return err;
 }

@@ -6,7 +6,7 @@
 #include "bundle/limits.h"
 #include "cli/fail.h"
 #include "cli/text.h"
-#include "torch/module.h"
+#include "pack/module.h"
 
 static const struct {
     const char *path;
@@ -16,10 +16,10 @@ static const struct {
 static const char jobs[] = "jobs/", stem[] = "manifest";
 
 bool rk_bundle_module_is_known(rk_span name) {
-    rk_torch_module ignored;
+    rk_pack_module ignored;
     char text[RK_BUNDLE_MODULE_NAME_MAX_BYTES + 1];
     (void)snprintf(text, sizeof text, "%.*s", (int)name.len, (const char *)name.data);
-    return strcmp(text, RK_BUNDLE_PJRT) == 0 || rk_torch_module_parse(text, &ignored);
+    return strcmp(text, RK_BUNDLE_PJRT) == 0 || rk_pack_module_parse(text, &ignored);
 }
 
 bool rk_bundle_module_is_wanted(const rk_opt_list *list, const char *name) {
@@ -44,7 +44,7 @@ void rk_bundle_part_add_counts(const size_t counts[RK_PART_KINDS], rk_buf *out) 
             continue;
         rk_buf_add_format(out, "%s %zu %s%s%s", comma, counts[i],
                           rk_bundle_part_noun((rk_bundle_part_kind)i), rk_text_plural(counts[i]),
-                          is_pack ? " of torch.compile" : "");
+                          is_pack ? " of cache files" : "");
         comma = ",";
     }
 }

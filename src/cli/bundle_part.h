@@ -1,5 +1,5 @@
 // The items of bundles. In the module `pjrt`: objects/<key>, programs/<key>, jobs/<job>/manifest.
-// In the modules of torch.compile: packs/<key>, entries with packs (torch/packs.h).
+// In the other modules: packs/<key>, entries with packs (pack/stored.h).
 #pragma once
 
 #include "bundle/bundle.h"

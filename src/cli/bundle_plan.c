@@ -23,13 +23,14 @@ static void decide(rk_bundle_planned *planned, const rk_bundle_verdict *verdict,
 }
 
 // A pack must be of the module in which it lies.
-static rk_err *check_pack(const rk_bundle_planned *planned, const rk_entry_view *view) {
+static rk_err *check_pack(rk_bundle_planned *planned, const rk_entry_view *view) {
     RK_AUTO(rk_pack_about) about = {0};
     rk_pack_about_entry(view, &about);
-    bool is_in_place = planned->part.kind != RK_PART_PACK
-                           ? !about.is_pack
-                           : about.is_pack && rk_span_is(planned->module->name,
-                                                         rk_torch_module_name(about.module));
+    planned->family = about.family;
+    bool is_in_place =
+        planned->part.kind != RK_PART_PACK
+            ? !about.is_pack
+            : about.is_pack && rk_span_is(planned->module->name, rk_pack_module_name(about.module));
     if (is_in_place)
         return NULL;
     return rk_error(RK_DATA_LOSS, "its item %.*s does not belong to the module %.*s",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/bundle_groups.h"
+#include "pack/module.h"
 
 typedef enum rk_bundle_fate {
     RK_FATE_IMPORT,
@@ -13,6 +14,7 @@ typedef struct rk_bundle_planned {
     const rk_bundle_module *module; // borrowed from the bundle
     const rk_bundle_item *item;     // borrowed from the bundle
     rk_bundle_part part;
+    rk_pack_family family; // of a pack
     rk_bundle_fate fate;
     const char *why; // of a refusal; borrowed from `groups`
     uint64_t bytes;

@@ -9,6 +9,7 @@
 #include "cli/pack_about.h"
 #include "cli/run_names.h"
 #include "journal/summary.h"
+#include "pack/stored.h"
 #include "store/manifest.h"
 
 enum { JOBS_MAX = 1 << 16, RANKS_MAX = 1 << 16 };
@@ -30,6 +31,7 @@ typedef struct selector {
     rk_bundle_selection *out;
     json_t *wanted; // owned
     const char *job;
+    const rk_bundle_wish *wish;
     const char *pack_job; // whose packs are added; NULL: all
     size_t pack_count;
 } selector;
@@ -83,7 +85,7 @@ static rk_err *add_job(void *context, const char *job) {
     selector *s = context;
     RK_AUTO(rk_buf) folder = RK_BUF_INIT(0);
     rk_buf_add_format(&folder, "jobs/%s", job);
-    if (!*job || job[0] == '.' || strchr(job, '/') || rk_pack_is_list(job))
+    if (!*job || job[0] == '.' || strchr(job, '/') || rk_pack_list_is_name(job))
         return NULL;
     s->job = job;
     rk_err *err = rk_tree_list(rk_store_directory(s->store), rk_need_text(&folder), RANKS_MAX,
@@ -102,11 +104,18 @@ static rk_err *add_all_jobs(selector *s) {
     return NULL;
 }
 
+static bool is_of_environment(const rk_bundle_wish *wish, const rk_digest *environment) {
+    for (size_t i = 0; i < wish->environment_count; i++)
+        if (rk_digest_equal(&wish->environments[i], environment))
+            return true;
+    return !wish->environments;
+}
+
 // Adds the packs of a list, if they are of the wanted job.
 static rk_err *add_pack_list(void *context, const char *name) {
     selector *s = context;
     RK_AUTO(rk_manifest) manifest = {0};
-    if (!rk_pack_is_list(name))
+    if (!rk_pack_list_is_name(name))
         return NULL;
     RK_TRY(rk_manifest_read(s->store, name, 0, &manifest));
     for (size_t i = 0; i < manifest.use_count; i++) {
@@ -114,7 +123,8 @@ static rk_err *add_pack_list(void *context, const char *name) {
         RK_AUTO(rk_pack_about) about = {0};
         rk_digest_to_hex(&manifest.uses[i].key.digest, hex);
         RK_TRY(rk_pack_about_kept(s->store, hex, &about));
-        if (!about.is_pack || strcmp(about.job, s->pack_job) != 0)
+        if (!about.is_pack || strcmp(about.job, s->pack_job) != 0 ||
+            !is_of_environment(s->wish, &about.key.environment))
             continue;
         want(s, hex);
         s->pack_count++;
@@ -224,7 +234,7 @@ static void filter(selector *s) {
 }
 
 static const char *module_of(const rk_kept *kept) {
-    return kept->pack ? rk_torch_module_name((rk_torch_module)(kept->pack - 1)) : RK_BUNDLE_PJRT;
+    return kept->pack ? rk_pack_module_name((rk_pack_module)(kept->pack - 1)) : RK_BUNDLE_PJRT;
 }
 
 // Finds out which entries are packs, and keeps those of the wanted modules.
@@ -237,6 +247,7 @@ static rk_err *filter_modules(selector *s, const rk_opt_list *modules) {
         if (kept->has_executable)
             RK_TRY(rk_pack_about_kept(s->store, kept->hex, &about));
         kept->pack = about.is_pack ? (uint8_t)(about.module + 1) : 0;
+        kept->family = (uint8_t)about.family;
         if (rk_bundle_module_is_wanted(modules, module_of(kept)))
             list->items[used++] = *kept;
     }
@@ -280,7 +291,7 @@ static rk_err *choose(selector *s, const rk_bundle_wish *wish) {
 
 rk_err *rk_bundle_select(rk_store *store, const rk_bundle_wish *wish,
                          rk_bundle_selection *out_selection) {
-    selector s = {.store = store, .out = out_selection, .wanted = rk_out_object()};
+    selector s = {.store = store, .out = out_selection, .wish = wish, .wanted = rk_out_object()};
     rk_err *err = choose(&s, wish);
     json_decref(s.wanted);
     return err;

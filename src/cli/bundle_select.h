@@ -9,8 +9,10 @@
 typedef struct rk_bundle_wish {
     const char *job, *run; // NULL if not given
     bool all;
-    const rk_opt_list *modules; // of --module; empty: all
-    char *const *keys;          // operands
+    const rk_opt_list *modules;    // of --module; empty: all
+    const rk_digest *environments; // of the packs; NULL: all
+    size_t environment_count;
+    char *const *keys; // operands
     size_t key_count;
 } rk_bundle_wish;
 

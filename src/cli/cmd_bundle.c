@@ -8,7 +8,8 @@
 #include "cli/verbs.h"
 
 static const char details[] =
-    "  export    pack executables, their programs, the prefetch list, caches of torch.compile\n"
+    "  export    pack executables, their programs, the prefetch list, caches of torch.compile and "
+    "JAX\n"
     "  inspect   show what it holds, who signed it, and what is of use here\n"
     "  import    check a bundle, and add to the store what is missing\n\n"
     "Without --job, --run, --all or KEY, export packs the last run's job.\n\n"
@@ -18,11 +19,12 @@ static const char details[] =
     "changes nothing. Entries that are in the store already stay as they are, so an interrupted "
     "import can be started again.\n\n"
     "  rekindle bundle export -o job.rkb\n  rekindle bundle inspect --for-this-machine job.rkb\n"
-    "  rekindle bundle import job.rkb\n";
+    "  rekindle bundle import job.rkb\n"
+    "  rekindle bundle export --module jax --directory /var/cache/jax -o jax.rkb\n";
 
 static const char *const action_names[] = {"export", "import", "inspect", NULL};
-static const char *const modules[] = {"pjrt",     "inductor", "aotautograd", "triton",
-                                      "autotune", "pgo",      "headers",     NULL};
+static const char *const modules[] = {"pjrt", "inductor", "aotautograd", "triton", "autotune",
+                                      "pgo",  "headers",  "jax",         NULL};
 typedef enum action { EXPORT, IMPORT, INSPECT, ACTIONS } action;
 
 static struct {
@@ -56,7 +58,7 @@ static rk_err *check_options(action which) {
         {"--unsigned", given.is_unsigned, 1 << IMPORT},
         {"--module", given.modules.count, 1 << EXPORT | 1 << IMPORT},
         {"--trust", given.trust.count, 1 << IMPORT | 1 << INSPECT},
-        {"--directory", given.directory, 1 << EXPORT | 1 << IMPORT},
+        {"--directory", given.directory, 1 << EXPORT | 1 << IMPORT | 1 << INSPECT},
         {"--python", given.python, 1 << EXPORT | 1 << IMPORT | 1 << INSPECT},
         {"--for-this-machine", given.for_this_machine, 1 << INSPECT},
     };
@@ -94,7 +96,7 @@ static rk_err *check(const rk_verb_call *call) {
 
 static rk_err *run_export(const rk_verb_call *call) {
     const rk_bundle_export_request request = {
-        .wish = {.job = given.directory && !given.job ? "torch_compile" : given.job,
+        .wish = {.job = given.job,
                  .run = given.run,
                  .all = given.all,
                  .modules = &given.modules,
@@ -128,6 +130,7 @@ static rk_err *run_inspect(rk_verb_call *call) {
     const rk_bundle_inspect_request request = {
         .file = call->operands->items[1],
         .python = given.python,
+        .directory = given.directory,
         .trust = &given.trust,
         .for_this_machine = given.for_this_machine,
         .all = given.all,
@@ -154,10 +157,10 @@ static const rk_opt options[] = {
     RK_OPT_LIST("module", 0, &given.modules, "MODULE", modules,
                 "export, import: only this module; can be given several times"),
     RK_OPT_VALUE("directory", 0, &given.directory, "DIR",
-                 "export: first store the files of this cache directory of torch.compile; import: "
-                 "also write such files there"),
+                 "export: first store the files of this cache directory of torch.compile or JAX; "
+                 "import: also write such files there; inspect: compare with it"),
     RK_OPT_VALUE("python", 0, &given.python, "PATH",
-                 "the Python whose torch made or uses the caches of torch.compile; default: the "
+                 "the Python whose torch or JAX made or uses the cache directory; default: the "
                  "first one in PATH"),
     RK_OPT_FLAG("sign", 0, &given.sign, "export: sign the bundle, as is always done"),
     RK_OPT_FLAG("for-this-machine", 0, &given.for_this_machine,

@@ -69,16 +69,26 @@ char *rk_command_python_find(const rk_opt_operands *command, const char **out_wh
     return *out_why ? NULL : RK_TAKE(python);
 }
 
-static bool find_torch(const char *python, rk_torch_install *out_install) {
-    const rk_torch_where where = {
+// Looks for a package in the folders of a Python.
+typedef rk_err *(*find_fn)(const rk_python_where *where, void *install, bool *out_found);
+
+static rk_err *find_torch(const rk_python_where *where, void *install, bool *out_found) {
+    return rk_torch_install_find(where, install, out_found);
+}
+
+static rk_err *find_jax(const rk_python_where *where, void *install, bool *out_found) {
+    return rk_jax_install_find(where, install, out_found);
+}
+
+static bool has_package(const char *python, find_fn find, void *out_install) {
+    const rk_python_where where = {
         .python = python, .python_path = getenv("PYTHONPATH"), .home = getenv("HOME")};
     bool found = false;
-    rk_err_drop(rk_torch_install_find(&where, out_install, &found),
-                "without memory there is no torch");
+    rk_err_drop(find(&where, out_install, &found), "without memory there is no package");
     return found;
 }
 
-bool rk_command_torch_find(const char *python, rk_torch_install *out_install, char **out_python) {
+static bool find_package(const char *python, find_fn find, void *out_install, char **out_python) {
     const char *const names[] = {python ? python : "python3", "python"};
     *out_python = NULL;
     for (size_t i = 0; i < (python ? 1 : RK_ARRAY_LEN(names)); i++) {
@@ -88,8 +98,16 @@ bool rk_command_torch_find(const char *python, rk_torch_install *out_install, ch
         rk_free(*out_python);
         *out_python = path;
         if (access(path, X_OK) == 0 && kind_of(path) != RK_EXECUTABLE_SCRIPT &&
-            find_torch(path, out_install))
+            has_package(path, find, out_install))
             return true;
     }
     return false;
+}
+
+bool rk_command_torch_find(const char *python, rk_torch_install *out_install, char **out_python) {
+    return find_package(python, find_torch, out_install, out_python);
+}
+
+bool rk_command_jax_find(const char *python, rk_jax_install *out_install, char **out_python) {
+    return find_package(python, find_jax, out_install, out_python);
 }

@@ -8,6 +8,7 @@ typedef struct rk_kept {
     bool has_executable, has_program;
     uint8_t pack; // the executable is a pack of this module, counted from 1; 0: it is not, or that
                   // was not examined
+    uint8_t family;                           // of a pack
     uint64_t executable_bytes, program_bytes; // file sizes
     uint64_t modified_ns;
 } rk_kept;

@@ -22,7 +22,9 @@ void rk_pack_about_entry(const rk_entry_view *view, rk_pack_about *out_about) {
     json_t *metadata = rk_out_parsed(view->entry.metadata);
     const char *module = json_string_value(json_object_get(metadata, "pack"));
     json_int_t items = json_integer_value(json_object_get(metadata, "items"));
-    out_about->is_pack = module && rk_torch_module_parse(module, &out_about->module);
+    const char *platform = json_string_value(json_object_get(metadata, "platform"));
+    out_about->is_pack = module && rk_pack_module_parse(module, &out_about->module) && platform &&
+                         rk_pack_family_parse(platform, &out_about->family);
     out_about->job = member(metadata, "job");
     out_about->name_space = member(metadata, "namespace");
     out_about->items = items > 0 ? (uint64_t)items : 0;
@@ -46,10 +48,4 @@ rk_err *rk_pack_about_kept(const rk_store *store, const char *hex, rk_pack_about
     if (!fault)
         rk_pack_about_entry(&view, out_about);
     return NULL;
-}
-
-bool rk_pack_is_list(const char *job) {
-    enum { DIGITS = 32 };
-    return strncmp(job, "torch-", 6) == 0 && strspn(job + 6, "0123456789abcdef") == DIGITS &&
-           !job[6 + DIGITS];
 }

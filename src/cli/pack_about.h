@@ -1,12 +1,13 @@
-// What an entry of the store says about its pack of torch.compile's caches (torch/packs.h).
+// What an entry of the store says about its pack (pack/stored.h).
 #pragma once
 
+#include "pack/module.h"
 #include "store/store.h"
-#include "torch/module.h"
 
 typedef struct rk_pack_about {
     bool is_pack;
-    rk_torch_module module;
+    rk_pack_family family;
+    rk_pack_module module;
     char *job;        // owned
     char *name_space; // owned
     uint64_t items;   // number of files
@@ -23,6 +24,3 @@ void rk_pack_about_entry(const rk_entry_view *view, rk_pack_about *out_about);
 // cannot be read.
 RK_NODISCARD rk_err *rk_pack_about_kept(const rk_store *store, const char *hex,
                                         rk_pack_about *out_about);
-
-// True for a folder in jobs/ that lists packs; it is no job of a user.
-RK_NODISCARD bool rk_pack_is_list(const char *job);

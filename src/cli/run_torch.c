@@ -63,7 +63,7 @@ static rk_err *read_environment(rk_run_torch_work *w, const rk_torch_install *in
     rk_json json = rk_json_on(&w->components_json);
     rk_components_write(&w->components, &json);
     RK_TRY(rk_buf_status(&w->components_json));
-    rk_components_digest(&w->components, &w->session.place.environment);
+    rk_components_digest(&w->components, &w->session.packs.place.environment);
     return NULL;
 }
 
@@ -106,11 +106,11 @@ static void add_own_directory(rk_buf *out) {
 }
 
 static void set_place(rk_run_torch_work *w) {
-    w->session.place.store = w->store;
-    w->session.place.job = w->job;
-    w->session.place.name_space = rk_settings_get(w->settings)->name_space;
-    w->session.place.run = w->run;
-    w->session.place.components_json = rk_buf_span(&w->components_json);
+    w->session.packs.place.store = w->store;
+    w->session.packs.place.job = w->job;
+    w->session.packs.place.name_space = rk_settings_get(w->settings)->name_space;
+    w->session.packs.place.run = w->run;
+    w->session.packs.place.components_json = rk_buf_span(&w->components_json);
 }
 
 static rk_err *begin(rk_run_torch_work *w) {
@@ -211,7 +211,7 @@ static rk_torch_end end_of(const rk_child_end *end) {
 }
 
 static void keep(rk_run_torch_work *w, const rk_child_end *end) {
-    w->session.must_stop = rk_child_is_asked_to_end;
+    w->session.packs.must_stop = rk_child_is_asked_to_end;
     rk_err *err = rk_torch_session_end(&w->session, w->keeps, end_of(end));
     if (w->store)
         rk_store_flush_usage(w->store);

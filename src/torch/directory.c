@@ -255,12 +255,12 @@ bool rk_torch_directory_is_alone(rk_torch_directory *directory) {
 }
 
 // Removes the unfinished files, or finds whether there is one.
-static bool find_unfinished(const rk_torch_directory *directory, const rk_torch_files *files,
+static bool find_unfinished(const rk_torch_directory *directory, const rk_pack_files *files,
                             bool removes) {
     uint64_t before_ns = rk_realtime_ns() - RK_TORCH_UNFINISHED_NS;
     bool found = false;
     for (size_t i = 0; i < files->count && (removes || !found); i++) {
-        if (!rk_torch_file_is_unfinished(directory->fd, files->items[i].name, before_ns))
+        if (!rk_pack_file_is_unfinished(directory->fd, files->items[i].name, before_ns))
             continue;
         found = true;
         if (removes)
@@ -269,7 +269,7 @@ static bool find_unfinished(const rk_torch_directory *directory, const rk_torch_
     return found;
 }
 
-void rk_torch_directory_mend(rk_torch_directory *directory, const rk_torch_files *files) {
+void rk_torch_directory_mend(rk_torch_directory *directory, const rk_pack_files *files) {
     if (!find_unfinished(directory, files, false)) // without the lock, which other starts wait for
         return;
     if (take(directory))

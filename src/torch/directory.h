@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "torch/files.h"
+#include "pack/files.h"
 
 #define RK_TORCH_BASE "torch-compile" // name of <base>
 
@@ -52,7 +52,7 @@ RK_NODISCARD bool rk_torch_directory_is_alone(rk_torch_directory *directory);
 // directory, and only files that nobody changed for RK_TORCH_UNFINISHED_NS: on NFS, starts on other
 // machines do not show. Best effort.
 #define RK_TORCH_UNFINISHED_NS (UINT64_C(20) * 1000000000)
-void rk_torch_directory_mend(rk_torch_directory *directory, const rk_torch_files *files);
+void rk_torch_directory_mend(rk_torch_directory *directory, const rk_pack_files *files);
 
 typedef struct rk_torch_unused {
     const char *name; // of the directory; borrowed for the call

@@ -20,7 +20,3 @@ typedef struct rk_torch_variables {
 RK_NODISCARD rk_err *rk_torch_environment_read(const rk_torch_install *install,
                                                const rk_torch_variables *variables,
                                                rk_components *out_components);
-
-// Adds the names of the GPUs, as the drivers of NVIDIA and AMD tell them below `proc` ("/proc") and
-// `sys` ("/sys"): "NVIDIA H200", "gfx942". Sorted, each once; "" without a GPU.
-RK_NODISCARD rk_err *rk_torch_gpus_add(const char *proc, const char *sys, rk_buf *out);

@@ -8,10 +8,10 @@
 
 enum { GROUP_MAX_BYTES = 1 << 20 };
 
-static bool is_group(const rk_torch_file *file) {
+static bool is_group(const rk_pack_file *file) {
     static const char start[] = "__grp__";
     const char *slash = strrchr(file->name, '/');
-    return file->module == RK_TORCH_TRITON && slash && file->bytes <= GROUP_MAX_BYTES &&
+    return file->module == RK_PACK_TRITON && slash && file->bytes <= GROUP_MAX_BYTES &&
            strncmp(slash + 1, start, sizeof start - 1) == 0;
 }
 
@@ -31,14 +31,14 @@ static bool is_in_part(rk_span text) {
     return there > 0 && there < count;
 }
 
-void rk_torch_groups_mend(int directory_fd, const rk_torch_files *files) {
+void rk_torch_groups_mend(int directory_fd, const rk_pack_files *files) {
     for (size_t i = 0; i < files->count; i++) {
-        const rk_torch_file *file = &files->items[i];
+        const rk_pack_file *file = &files->items[i];
         RK_AUTO(rk_buf) text = RK_BUF_INIT(GROUP_MAX_BYTES + 1);
         bool same = false;
         if (!is_group(file))
             continue;
-        rk_err *err = rk_torch_file_read(directory_fd, file, &text, &same);
+        rk_err *err = rk_pack_file_read(directory_fd, file, &text, &same);
         if (!err && same && is_in_part(rk_buf_span(&text)))
             (void)rk_sys()->unlinkat_fn(directory_fd, file->name, 0);
         rk_err_drop(err, "Triton reads it, or compiles");

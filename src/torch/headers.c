@@ -35,25 +35,25 @@ void rk_torch_headers_open(const char *own, bool makes, int *out_fd) {
     *out_fd = top < 0 ? -1 : open_safely(top, "precompiled_headers", makes);
 }
 
-static rk_err *visit(int fd, const char *name, uint64_t since_ns, rk_torch_files *files) {
+static rk_err *visit(int fd, const char *name, uint64_t since_ns, rk_pack_files *files) {
     struct stat info;
-    if (!rk_torch_is_header(name) || files->count == HEADERS_MAX ||
+    if (!rk_pack_is_header(name) || files->count == HEADERS_MAX ||
         rk_sys()->fstatat_fn(fd, name, &info) != 0 || !S_ISREG(info.st_mode) ||
         info.st_uid != geteuid() || rk_stat_modified_ns(&info) < since_ns)
         return NULL;
     char *copy = rk_strdup(name);
     if (!copy)
         return rk_err_no_memory();
-    files->items[files->count++] = (rk_torch_file){
+    files->items[files->count++] = (rk_pack_file){
         .name = copy,
         .bytes = (uint64_t)info.st_size,
         .modified_ns = rk_stat_modified_ns(&info),
-        .module = RK_TORCH_HEADERS,
+        .module = RK_PACK_HEADERS,
     };
     return NULL;
 }
 
-rk_err *rk_torch_headers_list(int directory_fd, uint64_t since_ns, rk_torch_files *out_files) {
+rk_err *rk_torch_headers_list(int directory_fd, uint64_t since_ns, rk_pack_files *out_files) {
     rk_err *err = NULL;
     struct dirent *one;
     out_files->items = rk_calloc(HEADERS_MAX, sizeof *out_files->items);

@@ -7,7 +7,7 @@
 // of the compiler's command, so that files of several torches lie side by side.
 #pragma once
 
-#include "torch/files.h"
+#include "pack/files.h"
 
 // Opens the folder, and makes it if `makes`. `own` is the user's own directory. `*out_fd` stays -1
 // if there is none, or if others could write to it.
@@ -15,4 +15,4 @@ void rk_torch_headers_open(const char *own, bool makes, int *out_fd);
 
 // Lists the headers that were modified after `since_ns`. `out_files` must be zeroed.
 RK_NODISCARD rk_err *rk_torch_headers_list(int directory_fd, uint64_t since_ns,
-                                           rk_torch_files *out_files);
+                                           rk_pack_files *out_files);

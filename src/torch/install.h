@@ -2,7 +2,7 @@
 // installation, and by torch/version.py.
 #pragma once
 
-#include "base/buf.h"
+#include "python/packages.h"
 
 typedef struct rk_torch_install {
     char *folder;  // owned; ".../site-packages"
@@ -15,16 +15,9 @@ typedef struct rk_torch_install {
 } rk_torch_install;
 void rk_torch_install_cleanup(rk_torch_install *install);
 
-// What counts besides the interpreter. Members may be NULL.
-typedef struct rk_torch_where {
-    const char *python;      // path of the interpreter; its links are not resolved
-    const char *python_path; // PYTHONPATH
-    const char *home;        // for packages of the user
-} rk_torch_where;
-
 // `*out_found` is false if that Python has no torch, or if it cannot be told. Fails only with
 // RK_RESOURCE_EXHAUSTED. `out_install` must be zeroed; owned: rk_torch_install_cleanup.
-RK_NODISCARD rk_err *rk_torch_install_find(const rk_torch_where *where,
+RK_NODISCARD rk_err *rk_torch_install_find(const rk_python_where *where,
                                            rk_torch_install *out_install, bool *out_found);
 
 // Looks for torch in one folder, such as a site-packages. As above.

@@ -5,231 +5,12 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/sys.h"
-#include "torch/files.h"
+#include "pack/keep.h"
 #include "torch/headers.h"
 
-enum { PACKS_MAX = 8 }; // of one module; with more, the smallest are taken over
 #define SETTLE_NS (UINT64_C(5) * 1000000000)
-// A pack begins with less than this, so that little memory is needed.
-#define BATCH_MAX_BYTES ((uint64_t)64 << 20)
-// The largest file. The table of its pack needs space too.
-#define CONTENTS_MAX_BYTES (RK_TORCH_PACK_MAX_BYTES - ((size_t)8 << 20))
 
-// Contents that are to be stored in one pack.
-typedef struct batch {
-    rk_torch_session *session;
-    rk_torch_module module;
-    int fd;               // of the directory of the files; borrowed
-    rk_torch_item *items; // owned
-    size_t count, capacity;
-    uint8_t **contents; // owned; those that were read from the directory
-    size_t content_count;
-    uint64_t bytes;     // of the contents
-    uint64_t new_bytes; // of those, of new files
-    size_t new_count;
-} batch;
-
-static void batch_cleanup(batch *self) {
-    for (size_t i = 0; i < self->content_count; i++)
-        rk_free(self->contents[i]);
-    rk_free(self->contents);
-    rk_free(self->items);
-    self->items = NULL;
-    self->contents = NULL;
-    self->count = self->capacity = self->content_count = self->new_count = 0;
-    self->bytes = self->new_bytes = 0;
-}
-
-static rk_err *add_item(batch *self, const rk_torch_item *item) {
-    if (self->count == self->capacity) {
-        size_t capacity = self->capacity ? 2 * self->capacity : 64;
-        rk_torch_item *items = rk_realloc(self->items, capacity * sizeof *items);
-        if (!items)
-            return rk_err_no_memory();
-        self->items = items;
-        uint8_t **contents = rk_realloc(self->contents, capacity * sizeof *contents);
-        if (!contents)
-            return rk_err_no_memory();
-        self->contents = contents;
-        self->capacity = capacity;
-    }
-    self->items[self->count++] = *item;
-    self->bytes += item->content.len;
-    return NULL;
-}
-
-// True if the pack has this version of the file.
-static bool is_known(rk_torch_session *s, const rk_torch_file *file, const rk_digest *digest) {
-    rk_torch_known *known = rk_torch_session_find(s, file->name);
-    if (!known || known->bytes != file->bytes)
-        return false;
-    return digest ? rk_digest_equal(digest, &known->digest)
-                  : known->modified_ns == file->modified_ns;
-}
-
-// Adds a file of the directory if no pack has it.
-static rk_err *add_file(batch *self, const rk_torch_file *file) {
-    rk_torch_session *s = self->session;
-    RK_AUTO(rk_buf) content = RK_BUF_INIT(CONTENTS_MAX_BYTES + 1);
-    bool same = false;
-    rk_torch_item item = {.name = rk_span_text(file->name),
-                          .modified_ns = file->modified_ns,
-                          .is_executable = file->is_executable};
-    RK_TRY(rk_torch_file_read(self->fd, file, &content, &same));
-    if (!same || !rk_torch_content_is_whole(file->name, rk_buf_span(&content)))
-        return NULL;
-    rk_digest_of(rk_buf_span(&content), &item.digest);
-    if (is_known(s, file, &item.digest))
-        return NULL;
-    item.content = rk_buf_span(&content);
-    RK_TRY(add_item(self, &item));
-    size_t len;
-    self->contents[self->content_count++] = rk_buf_detach(&content, &len);
-    self->new_bytes += item.content.len;
-    self->new_count++;
-    rk_torch_known *known = rk_torch_session_find(s, file->name);
-    if (known) {
-        known->is_replaced = true;
-        s->sources[known->source].superseded++;
-    }
-    return NULL;
-}
-
-// Adds the files of an older pack, except those of which there is a newer version.
-static rk_err *take_over(batch *self, size_t index, rk_torch_pack_view *view) {
-    rk_torch_session *s = self->session;
-    rk_torch_source *source = &s->sources[index];
-    RK_TRY(rk_torch_pack_read(&s->place, &source->pack, view));
-    if (!view->found)
-        return NULL;
-    for (size_t i = 0; i < view->count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        const rk_torch_item *item = &view->items[i];
-        rk_torch_item_name(item, name);
-        const rk_torch_known *known = rk_torch_session_find(s, name);
-        if (known && known->source == index && !known->is_replaced)
-            RK_TRY(add_item(self, item));
-    }
-    source->is_taken_over = true;
-    return NULL;
-}
-
-// The smallest pack of the module that is worth taking over; SIZE_MAX: none. A pack is rewritten
-// only with at least half as many new bytes, so that each byte is rewritten a few times at most.
-static size_t find_smaller(const batch *self, size_t packs) {
-    const rk_torch_session *s = self->session;
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < s->source_count; i++) {
-        const rk_torch_source *one = &s->sources[i];
-        if (one->pack.module == self->module && !one->is_taken_over && !one->is_pinned &&
-            !one->is_outdated && (best == SIZE_MAX || one->bytes < s->sources[best].bytes))
-            best = i;
-    }
-    if (best == SIZE_MAX || self->bytes + s->sources[best].bytes > BATCH_MAX_BYTES)
-        return SIZE_MAX;
-    const rk_torch_source *found = &s->sources[best];
-    bool is_small = found->bytes <= 2 * self->bytes,
-         is_stale = 2 * found->superseded > found->count;
-    return is_small || is_stale || packs > PACKS_MAX ? best : SIZE_MAX;
-}
-
-static size_t count_packs(const rk_torch_session *s, rk_torch_module module) {
-    size_t count = 0;
-    for (size_t i = 0; i < s->source_count; i++)
-        count += s->sources[i].pack.module == module && !s->sources[i].is_taken_over;
-    return count;
-}
-
-// The older packs that a batch takes over.
-typedef struct views {
-    rk_torch_pack_view *items; // owned
-    size_t count;
-} views;
-
-static void views_cleanup(views *self) {
-    for (size_t i = 0; i < self->count; i++)
-        rk_torch_pack_view_cleanup(&self->items[i]);
-    rk_free(self->items);
-}
-
-static rk_err *take_over_smaller(batch *self, views *out_views) {
-    rk_torch_session *s = self->session;
-    size_t index;
-    out_views->items = rk_calloc(s->source_count + 1, sizeof *out_views->items);
-    if (!out_views->items)
-        return rk_err_no_memory();
-    while ((index = find_smaller(self, count_packs(s, self->module) + 1)) != SIZE_MAX) {
-        RK_TRY(take_over(self, index, &out_views->items[out_views->count++]));
-        if (!s->sources[index].is_taken_over)
-            s->sources[index].is_taken_over = true; // it is gone
-    }
-    return NULL;
-}
-
-// The packs that were taken over are removed last: a start in between finds every file.
-static void drop_taken_over(rk_torch_session *s, const rk_torch_pack *stored) {
-    for (size_t i = 0; i < s->source_count; i++) {
-        rk_torch_source *one = &s->sources[i];
-        bool is_empty = one->count && one->superseded == one->count;
-        if (one->pack.module != stored->module || one->is_dropped || one->is_pinned ||
-            !(one->is_taken_over || one->is_outdated || is_empty) ||
-            rk_key_equal(&one->pack.key, &stored->key))
-            continue;
-        rk_torch_pack_drop(&s->place, &one->pack);
-        one->is_taken_over = one->is_dropped = true;
-    }
-}
-
-// `*out_stored` is false if another start has stored the same pack.
-static rk_err *store_items(batch *self, bool *out_stored) {
-    rk_torch_session *s = self->session;
-    rk_torch_pack pack;
-    RK_TRY(
-        rk_torch_pack_store(&s->place, self->module, self->items, self->count, &pack, out_stored));
-    RK_TRY(rk_torch_packs_note(&s->place, &pack, 1));
-    drop_taken_over(s, &pack);
-    return NULL;
-}
-
-// Stores a batch, and begins an empty one.
-static rk_err *store_batch(batch *self) {
-    RK_AUTO(views) older = {0};
-    rk_torch_counts *counts = &self->session->counts;
-    bool stored = false;
-    if (self->new_count == 0)
-        return NULL;
-    rk_err *err = take_over_smaller(self, &older);
-    if (!err)
-        err = store_items(self, &stored);
-    counts->not_kept += err ? self->new_count : 0;
-    counts->kept += stored && !err ? self->new_count : 0;
-    counts->kept_bytes += stored && !err ? self->new_bytes : 0;
-    batch_cleanup(self);
-    return err;
-}
-
-// `youngest_ns`: later files may still be written.
-static rk_err *keep_module(rk_torch_session *s, int fd, rk_torch_module module,
-                           const rk_torch_files *files, uint64_t youngest_ns) {
-    RK_AUTO(batch) self = {.session = s, .module = module, .fd = fd};
-    for (size_t i = 0; i < files->count; i++) {
-        const rk_torch_file *file = &files->items[i];
-        if (file->module != module || is_known(s, file, NULL) || file->modified_ns > youngest_ns)
-            continue;
-        if (s->must_stop && s->must_stop())
-            return rk_error(RK_CANCELLED, "a signal asked rekindle to end");
-        if (file->bytes > CONTENTS_MAX_BYTES) {
-            s->counts.not_kept++;
-            continue;
-        }
-        if (self.bytes + file->bytes > BATCH_MAX_BYTES || self.count == RK_TORCH_PACK_ITEMS_MAX / 2)
-            RK_TRY(store_batch(&self));
-        RK_TRY(add_file(&self, file));
-    }
-    return store_batch(&self);
-}
-
-static bool has_kernels(const rk_torch_files *files) {
+static bool has_kernels(const rk_pack_files *files) {
     for (size_t i = 0; i < files->count; i++) {
         const char *ending = strrchr(files->items[i].name, '.');
         if (ending && strcmp(ending, ".so") == 0)
@@ -239,8 +20,8 @@ static bool has_kernels(const rk_torch_files *files) {
 }
 
 // Stores the headers that the packs lack. The compiler refuses an incomplete one.
-static rk_err *keep_headers(rk_torch_session *s, const rk_torch_files *files) {
-    RK_AUTO(rk_torch_files) headers = {0};
+static rk_err *keep_headers(rk_torch_session *s, const rk_pack_files *files) {
+    RK_AUTO(rk_pack_files) headers = {0};
     rk_autofd fd = -1;
     if (!s->own || !has_kernels(files))
         return NULL;
@@ -249,23 +30,17 @@ static rk_err *keep_headers(rk_torch_session *s, const rk_torch_files *files) {
         return NULL;
     RK_TRY(rk_torch_headers_list(fd, s->headers_since_ns, &headers));
     for (size_t i = 0; i < headers.count; i++) // a known name is a known content: it is a digest
-        if (rk_torch_session_find(s, headers.items[i].name))
-            headers.items[i].module = RK_TORCH_MODULES;
-    return keep_module(s, fd, RK_TORCH_HEADERS, &headers, rk_realtime_ns() - SETTLE_NS);
+        if (rk_pack_job_find(&s->packs, headers.items[i].name))
+            headers.items[i].module = RK_PACK_MODULES;
+    return rk_pack_keep_module(&s->packs, fd, RK_PACK_HEADERS, &headers,
+                               rk_realtime_ns() - SETTLE_NS);
 }
 
 // Records that the job uses its packs, so that its list of packs is not removed as old.
 static rk_err *note_use(rk_torch_session *s) {
-    return s->source_count && s->counts.kept == 0 ? rk_torch_packs_note(&s->place, NULL, 0) : NULL;
-}
-
-// After a start of mode refresh that failed, the older packs count as those of any other start.
-static void forget_outdated(rk_torch_session *s) {
-    size_t used = 0;
-    for (size_t i = 0; i < s->source_count; i++)
-        if (!s->sources[i].is_outdated)
-            s->sources[used++] = s->sources[i];
-    s->source_count = used;
+    return s->packs.source_count && s->counts.kept == 0
+               ? rk_pack_list_note(&s->packs.place, NULL, 0)
+               : NULL;
 }
 
 static void note_error(rk_err *err, rk_err **first) {
@@ -275,21 +50,24 @@ static void note_error(rk_err *err, rk_err **first) {
         *first = err;
 }
 
-static rk_err *keep_files(rk_torch_session *s, const rk_torch_files *files, uint64_t youngest_ns) {
+static rk_err *keep_files(rk_torch_session *s, const rk_pack_files *files, uint64_t youngest_ns) {
     rk_err *first = NULL;
-    for (size_t i = 0; i < RK_TORCH_MODULES; i++)
-        note_error(keep_module(s, s->directory.fd, (rk_torch_module)i, files, youngest_ns), &first);
+    note_error(rk_pack_keep(&s->packs, s->directory.fd, files, youngest_ns), &first);
     note_error(keep_headers(s, files), &first);
+    s->counts.kept = s->packs.kept;
+    s->counts.kept_bytes = s->packs.kept_bytes;
+    s->counts.not_kept = s->packs.not_kept;
     return first;
 }
 
 rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool replaces) {
-    RK_AUTO(rk_torch_files) files = {0};
+    RK_AUTO(rk_pack_files) files = {0};
     uint64_t began_ns = rk_monotonic_ns(), now_ns = rk_realtime_ns();
     if (!replaces)
-        forget_outdated(session);
-    RK_TRY(rk_torch_session_learn(session));
-    RK_TRY(rk_torch_files_list(session->directory.fd, &files));
+        rk_pack_job_forget_outdated(&session->packs);
+    RK_TRY(rk_pack_job_learn(&session->packs));
+    session->counts.damaged = session->packs.damaged;
+    RK_TRY(rk_pack_files_list(session->directory.fd, RK_FAMILY_TORCH, &files));
     rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
     rk_err_drop(note_use(session), "the next start records it");
     session->counts.keep_ns = rk_monotonic_ns() - began_ns;
@@ -298,20 +76,21 @@ rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool r
 
 // True if the directory had this version of the file before the job. Times alone do not tell: a
 // start may begin within the tick of a clock in which the last job wrote a file.
-static bool was_before(const rk_torch_session *s, const rk_torch_file *file) {
-    const rk_torch_file *found = s->before.count
-                                     ? bsearch(file, s->before.items, s->before.count,
-                                               sizeof *s->before.items, rk_torch_file_compare)
-                                     : NULL;
+static bool was_before(const rk_torch_session *s, const rk_pack_file *file) {
+    const rk_pack_file *found = s->before.count
+                                    ? bsearch(file, s->before.items, s->before.count,
+                                              sizeof *s->before.items, rk_pack_file_compare)
+                                    : NULL;
     return found && found->bytes == file->bytes && found->modified_ns == file->modified_ns;
 }
 
 // Counts the files that appeared or changed since the start.
 static rk_err *count_made(rk_torch_session *s) {
-    RK_AUTO(rk_torch_files) files = {0};
-    RK_TRY(rk_torch_files_list(s->directory.fd, &files));
+    RK_AUTO(rk_pack_files) files = {0};
+    RK_TRY(rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &files));
     for (size_t i = 0; i < files.count; i++)
-        s->counts.made += !was_before(s, &files.items[i]) && !is_known(s, &files.items[i], NULL);
+        s->counts.made +=
+            !was_before(s, &files.items[i]) && !rk_pack_keep_is_known(&s->packs, &files.items[i]);
     return NULL;
 }
 

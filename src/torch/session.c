@@ -7,156 +7,18 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "store/pins.h"
+#include "pack/restore.h"
 #include "torch/groups.h"
 #include "torch/headers.h"
-#include "torch/restore.h"
 
-enum { TRIES = 3, BLOCK_BYTES = 4096, KEPT_FREE = 4, FREE_SHARE = 16 };
-#define KNOWN_MAX_BYTES ((uint64_t)4 << 30)
+enum { BLOCK_BYTES = 4096, KEPT_FREE = 4, FREE_SHARE = 16 };
 
 void rk_torch_session_cleanup(rk_torch_session *session) {
-    for (size_t i = 0; i < session->known_count; i++)
-        rk_free(session->known[i].name);
-    rk_free(session->known);
-    rk_free(session->sources);
+    rk_pack_job_cleanup(&session->packs);
     rk_free(session->own);
-    rk_torch_files_cleanup(&session->before);
+    rk_pack_files_cleanup(&session->before);
     rk_torch_directory_cleanup(&session->directory);
     *session = (rk_torch_session){0};
-}
-
-// Of two equal times the pack that was read later counts: it may have taken over the other one.
-static int by_name(const void *a, const void *b) {
-    const rk_torch_known *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-    if (order)
-        return order;
-    if (left->modified_ns != right->modified_ns)
-        return left->modified_ns > right->modified_ns ? -1 : 1;
-    return left->source > right->source ? -1 : left->source < right->source;
-}
-
-static int compare_name(const void *name, const void *known) {
-    return strcmp(name, ((const rk_torch_known *)known)->name);
-}
-
-rk_torch_known *rk_torch_session_find(const rk_torch_session *session, const char *name) {
-    return session->known_count ? bsearch(name, session->known, session->known_count,
-                                          sizeof *session->known, compare_name)
-                                : NULL;
-}
-
-static rk_err *add_known(rk_torch_session *s, const rk_torch_item *item, size_t source) {
-    if (s->known_count == s->known_capacity) {
-        size_t capacity = s->known_capacity ? 2 * s->known_capacity : 256;
-        rk_torch_known *known = rk_realloc(s->known, capacity * sizeof *known);
-        if (!known)
-            return rk_err_no_memory();
-        s->known = known;
-        s->known_capacity = capacity;
-    }
-    char *name = rk_strndup((const char *)item->name.data, item->name.len);
-    if (!name)
-        return rk_err_no_memory();
-    s->known[s->known_count++] = (rk_torch_known){
-        .name = name,
-        .bytes = item->content.len,
-        .modified_ns = item->modified_ns,
-        .digest = item->digest,
-        .source = source,
-    };
-    return NULL;
-}
-
-// Keeps one version of each file: the newest.
-static void settle_known(rk_torch_session *s) {
-    size_t used = 0;
-    if (s->known_count)
-        qsort(s->known, s->known_count, sizeof *s->known, by_name);
-    for (size_t i = 0; i < s->known_count; i++) {
-        rk_torch_known *one = &s->known[i];
-        if (used && strcmp(s->known[used - 1].name, one->name) == 0) {
-            s->sources[one->source].superseded++;
-            rk_free(one->name);
-            continue;
-        }
-        s->known[used++] = *one;
-    }
-    s->known_count = used;
-}
-
-static bool is_source(const rk_torch_session *s, const rk_key *key) {
-    for (size_t i = 0; i < s->source_count; i++)
-        if (rk_key_equal(&s->sources[i].pack.key, key))
-            return true;
-    return false;
-}
-
-static rk_err *add_source(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins) {
-    char hex[RK_DIGEST_HEX_CHARS + 1];
-    rk_torch_source *sources = rk_realloc(s->sources, (s->source_count + 1) * sizeof *s->sources);
-    if (!sources)
-        return rk_err_no_memory();
-    s->sources = sources;
-    rk_digest_to_hex(&pack->key.digest, hex);
-    sources[s->source_count++] =
-        (rk_torch_source){.pack = *pack, .is_pinned = rk_pins_has(pins, hex)};
-    return NULL;
-}
-
-// Reads one pack. `*out_gone`: it was removed, perhaps because a newer one took over its files.
-static rk_err *learn_pack(rk_torch_session *s, const rk_torch_pack *pack, const rk_pins *pins,
-                          bool *out_gone) {
-    RK_AUTO(rk_torch_pack_view) view = {0};
-    RK_TRY(rk_torch_pack_read(&s->place, pack, &view));
-    s->counts.damaged += view.is_damaged;
-    *out_gone |= !view.found && !view.is_damaged;
-    if (!view.found)
-        return NULL;
-    RK_TRY(add_source(s, pack, pins));
-    rk_torch_source *source = &s->sources[s->source_count - 1];
-    source->count = view.count;
-    for (size_t i = 0; i < view.count; i++) {
-        source->bytes += view.items[i].content.len;
-        RK_TRY(add_known(s, &view.items[i], s->source_count - 1));
-    }
-    s->known_bytes += source->bytes;
-    return NULL;
-}
-
-static rk_err *learn_listed(rk_torch_session *s, const rk_pins *pins, bool *out_gone) {
-    RK_AUTO(rk_torch_pack_list) packs = {0};
-    *out_gone = false;
-    RK_TRY(rk_torch_packs_list(&s->place, &packs));
-    for (size_t i = 0; i < packs.count && s->known_bytes < KNOWN_MAX_BYTES; i++)
-        if (!is_source(s, &packs.items[i].key))
-            RK_TRY(learn_pack(s, &packs.items[i], pins, out_gone));
-    return NULL;
-}
-
-rk_err *rk_torch_session_learn(rk_torch_session *session) {
-    __attribute__((cleanup(rk_pins_cleanup))) rk_pins pins = {0};
-    RK_TRY(rk_pins_load(session->place.store, &pins));
-    bool gone = true; // once more if another start has just replaced packs
-    rk_err *err = NULL;
-    for (int i = 0; i < TRIES && gone && !err; i++)
-        err = learn_listed(session, &pins, &gone);
-    settle_known(session);
-    return err;
-}
-
-// Lists the packs that a start of mode refresh replaces.
-static rk_err *list_outdated(rk_torch_session *s) {
-    __attribute__((cleanup(rk_pins_cleanup))) rk_pins pins = {0};
-    RK_AUTO(rk_torch_pack_list) packs = {0};
-    RK_TRY(rk_pins_load(s->place.store, &pins));
-    RK_TRY(rk_torch_packs_list(&s->place, &packs));
-    for (size_t i = 0; i < packs.count; i++) {
-        RK_TRY(add_source(s, &packs.items[i], &pins));
-        s->sources[s->source_count - 1].is_outdated = true;
-    }
-    return NULL;
 }
 
 // Keeps the first error, and drops later ones.
@@ -173,18 +35,18 @@ typedef struct target {
     const char *path;
     const char *variable; // that moves it
     uint64_t missing_bytes;
-    rk_torch_restored sums;
+    rk_pack_restored sums;
 } target;
 
-static target *target_of(target targets[2], rk_torch_module module) {
-    return &targets[module == RK_TORCH_HEADERS];
+static target *target_of(target targets[2], rk_pack_module module) {
+    return &targets[module == RK_PACK_HEADERS];
 }
 
 // Finds what the directory lacks.
 static void look(rk_torch_session *s, target targets[2]) {
-    for (size_t i = 0; i < s->known_count; i++) {
-        const rk_torch_known *one = &s->known[i];
-        rk_torch_source *source = &s->sources[one->source];
+    for (size_t i = 0; i < s->packs.known_count; i++) {
+        const rk_pack_known *one = &s->packs.known[i];
+        rk_pack_source *source = &s->packs.sources[one->source];
         target *to = target_of(targets, source->pack.module);
         struct stat info;
         if (to->fd < 0 || rk_sys()->fstatat_fn(to->fd, one->name, &info) == 0) {
@@ -218,24 +80,24 @@ static rk_err *check_space(target *to) {
 
 // Restores the files of one pack that are missing, each in its newest version.
 static rk_err *restore_pack(rk_torch_session *s, size_t source, target *to) {
-    RK_AUTO(rk_torch_pack_view) view = {0};
+    RK_AUTO(rk_pack_view) view = {0};
     size_t used = 0;
-    RK_TRY(rk_torch_pack_read(&s->place, &s->sources[source].pack, &view));
+    RK_TRY(rk_pack_read(&s->packs.place, &s->packs.sources[source].pack, &view));
     for (size_t i = 0; i < view.count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
+        char name[RK_PACK_NAME_MAX_BYTES + 1];
         struct stat info;
-        rk_torch_item_name(&view.items[i], name);
-        const rk_torch_known *known = rk_torch_session_find(s, name);
+        rk_pack_item_name(&view.items[i], name);
+        const rk_pack_known *known = rk_pack_job_find(&s->packs, name);
         if (known && known->source == source && rk_sys()->fstatat_fn(to->fd, name, &info) != 0)
             view.items[used++] = view.items[i];
     }
-    return rk_torch_restore(to->fd, to->path, view.items, used, &to->sums);
+    return rk_pack_restore(to->fd, to->path, view.items, used, &to->sums);
 }
 
 static void add_sums(rk_torch_session *s, const target targets[2]) {
     uint64_t missing = 0;
-    for (size_t i = 0; i < s->source_count; i++)
-        missing += s->sources[i].missing;
+    for (size_t i = 0; i < s->packs.source_count; i++)
+        missing += s->packs.sources[i].missing;
     for (int i = 0; i < 2; i++) {
         s->counts.restored += targets[i].sums.written;
         s->counts.restored_bytes += targets[i].sums.bytes;
@@ -247,17 +109,17 @@ static void restore_packs(rk_torch_session *s, target targets[2], rk_err **troub
     look(s, targets);
     for (int i = 0; i < 2; i++)
         note_trouble(check_space(&targets[i]), trouble);
-    for (size_t i = 0; i < s->source_count; i++) {
-        target *to = target_of(targets, s->sources[i].pack.module);
-        if (s->sources[i].missing && !to->sums.is_full)
+    for (size_t i = 0; i < s->packs.source_count; i++) {
+        target *to = target_of(targets, s->packs.sources[i].pack.module);
+        if (s->packs.sources[i].missing && !to->sums.is_full)
             note_trouble(restore_pack(s, i, to), trouble);
     }
     add_sums(s, targets);
 }
 
 static bool has_headers(const rk_torch_session *s) {
-    for (size_t i = 0; i < s->source_count; i++)
-        if (s->sources[i].pack.module == RK_TORCH_HEADERS)
+    for (size_t i = 0; i < s->packs.source_count; i++)
+        if (s->packs.sources[i].pack.module == RK_PACK_HEADERS)
             return true;
     return false;
 }
@@ -281,16 +143,16 @@ static rk_err *restore(rk_torch_session *s, rk_err **trouble) {
 static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *options) {
     rk_hasher hasher;
     rk_digest identity;
-    rk_torch_place_identify(&s->place, &identity);
+    rk_pack_place_identify(&s->packs.place, &identity);
     rk_hasher_init(&hasher);
     rk_hasher_add_field(&hasher, rk_digest_span(&identity));
     rk_hasher_add_field(&hasher, rk_span_text(options->store));
     rk_hasher_finish(&hasher, &identity);
     const rk_torch_directory_wish wish = {
         .base = options->base,
-        .job = s->place.job,
+        .job = s->packs.place.job,
         .identity = &identity,
-        .makes = options->keeps || (options->restores && s->source_count > 0),
+        .makes = options->keeps || (options->restores && s->packs.source_count > 0),
         .is_fresh = !options->restores,
     };
     return rk_torch_directory_open(&wish, &s->directory);
@@ -298,8 +160,8 @@ static rk_err *open_directory(rk_torch_session *s, const rk_torch_options *optio
 
 // Removes unfinished files first: a pack may have them.
 static rk_err *fill(rk_torch_session *s, rk_err **trouble) {
-    RK_AUTO(rk_torch_files) files = {0};
-    note_trouble(rk_torch_files_list(s->directory.fd, &files), trouble);
+    RK_AUTO(rk_pack_files) files = {0};
+    note_trouble(rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &files), trouble);
     rk_torch_directory_mend(&s->directory, &files);
     return restore(s, trouble);
 }
@@ -324,8 +186,10 @@ static rk_err *leave_if_useless(rk_torch_session *s, const rk_torch_options *opt
 // An unusable store is no reason to run without the directory.
 static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_err **trouble) {
     uint64_t began_ns = rk_monotonic_ns();
-    if (s->place.store) {
-        rk_err *err = options->restores ? rk_torch_session_learn(s) : list_outdated(s);
+    if (s->packs.place.store) {
+        rk_err *err =
+            options->restores ? rk_pack_job_learn(&s->packs) : rk_pack_job_list_outdated(&s->packs);
+        s->counts.damaged = s->packs.damaged;
         if (rk_err_code(err) == RK_RESOURCE_EXHAUSTED && !rk_err_errno(err))
             return err;
         note_trouble(err, trouble);
@@ -339,9 +203,9 @@ static rk_err *begin(rk_torch_session *s, const rk_torch_options *options, rk_er
     RK_TRY(leave_if_useless(s, options));
     if (!s->directory.path)
         return NULL;
-    rk_err *err = rk_torch_files_list(s->directory.fd, &s->before);
+    rk_err *err = rk_pack_files_list(s->directory.fd, RK_FAMILY_TORCH, &s->before);
     if (err)
-        rk_torch_files_cleanup(&s->before); // then all files that no pack has count as made
+        rk_pack_files_cleanup(&s->before); // then all files that no pack has count as made
     note_trouble(err, trouble);
     rk_torch_groups_mend(s->directory.fd, &s->before);
     return rk_torch_directory_check(&s->directory);

@@ -4,9 +4,9 @@
 // Errors are not errors of the job: it runs without the part that failed. For one thread.
 #pragma once
 
+#include "pack/files.h"
+#include "pack/job.h"
 #include "torch/directory.h"
-#include "torch/files.h"
-#include "torch/packs.h"
 
 // What a start did. `bytes` are those of the files.
 typedef struct rk_torch_counts {
@@ -20,23 +20,14 @@ typedef struct rk_torch_counts {
     uint64_t restore_ns, keep_ns;
 } rk_torch_counts;
 
-typedef struct rk_torch_known rk_torch_known;
-typedef struct rk_torch_source rk_torch_source;
-
 typedef struct rk_torch_session {
-    rk_torch_place place;         // its members are borrowed
+    rk_pack_job packs;            // its place is set by the caller
     rk_torch_directory directory; // owned
     char *own;                    // owned; torch's own directory, with the headers; or NULL
     uint64_t headers_since_ns;
-    rk_torch_files before; // owned; the files of the directory when the job begins
+    rk_pack_files before; // owned; the files of the directory when the job begins
     bool restores;
-    rk_torch_known *known; // owned; files of the packs, sorted by name
-    size_t known_count, known_capacity;
-    uint64_t known_bytes;     // of the files of all packs
-    rk_torch_source *sources; // owned; the packs
-    size_t source_count;
     rk_torch_counts counts;
-    bool (*must_stop)(void); // set by the caller; NULL: never
 } rk_torch_session;
 void rk_torch_session_cleanup(rk_torch_session *session);
 
@@ -55,7 +46,7 @@ typedef struct rk_torch_options {
 // counted, and `*out_trouble` (owned; NULL: none) is the first such error. Holds one pack in memory
 // at a time. Restores nothing if that leaves less than a quarter of the file system free, unless it
 // needs less than a sixteenth of what is free. Fails if the job could not use the directory
-// (rk_torch_directory_check). `session` must be zeroed but for `place`; owned:
+// (rk_torch_directory_check). `session` must be zeroed but for `packs.place`; owned:
 // rk_torch_session_cleanup.
 RK_NODISCARD rk_err *rk_torch_session_begin(rk_torch_session *session,
                                             const rk_torch_options *options, rk_err **out_trouble);
@@ -67,35 +58,6 @@ typedef enum rk_torch_end {
 } rk_torch_end;
 
 // After the job. Counts what it made, and stores new files if `keeps`. Removes nothing. Only if
-// the session has a directory. `session->must_stop` is asked before each file is read: once it
-// returns true, the rest is left for the next start (RK_CANCELLED).
+// the session has a directory. `session->packs.must_stop` is asked before each file is read: once
+// it returns true, the rest is left for the next start (RK_CANCELLED).
 RK_NODISCARD rk_err *rk_torch_session_end(rk_torch_session *session, bool keeps, rk_torch_end how);
-
-// Reads the packs that are listed and not known yet, and adds their files to the known ones. Counts
-// damaged packs. Stops at 4 GiB of files.
-RK_NODISCARD rk_err *rk_torch_session_learn(rk_torch_session *session);
-
-// A file that a pack has.
-struct rk_torch_known {
-    char *name; // owned
-    uint64_t bytes, modified_ns;
-    rk_digest digest;
-    size_t source;    // index of its pack
-    bool is_replaced; // the job has changed it, and the new version is in a new pack
-};
-
-// A pack of the job.
-struct rk_torch_source {
-    rk_torch_pack pack;
-    uint64_t bytes;     // of its files
-    size_t count;       // of its files
-    size_t superseded;  // files of which there is another version
-    size_t missing;     // files that the directory lacks
-    bool is_outdated;   // a start of mode refresh replaces it
-    bool is_pinned;     // it stays as it is
-    bool is_taken_over; // its files are in a new pack
-    bool is_dropped;    // it was removed from the store
-};
-
-// The file of that name, or NULL. Only after rk_torch_session_begin.
-rk_torch_known *rk_torch_session_find(const rk_torch_session *session, const char *name);

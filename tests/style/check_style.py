@@ -15,8 +15,8 @@ from pathlib import Path
 
 # Lower modules first: a module includes only itself and lower modules.
 MODULES = [
-    "base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "bundle", "torch", "probe",
-    "cli",
+    "base", "settings", "program", "identity", "store", "journal", "cache", "diagnose", "pjrt", "bundle", "python", "pack",
+    "torch", "jax", "probe", "cli",
 ]  # fmt: skip
 # Only these modules read settings; they pass them to other modules as parameters.
 USERS_OF_SETTINGS = {"settings", "cache", "pjrt", "cli"}

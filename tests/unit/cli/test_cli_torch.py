@@ -373,9 +373,14 @@ class Bundle(Case):
     def test_export_names_a_python_for_a_directory_only(self):
         done = self.call("bundle", "export", "--python", PYTHON, "-o", self.file)
         self.assertEqual(done.returncode, 2)
-        words = ("bundle", "export", "--directory", self.home, "--python", "/no/python", "-o", self.file)
+        caches = self.folder / "caches"
+        (caches / "q5").mkdir(parents=True)
+        words = ("bundle", "export", "--directory", caches, "--python", "/no/python", "-o", self.file)
         done = self.call(*words)
-        self.assertIn("/no/python has no torch", done.stderr)
+        self.assertIn(f"{caches} is no cache directory with files", done.stderr)
+        self.assertIn("TORCHINDUCTOR_CACHE_DIR", done.stderr)
+        (caches / "q5/a.py").touch()
+        self.assertIn("/no/python has no torch", self.call(*words).stderr)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ rk_err *scene_try(scene *s, rk_torch_session *out, rk_err **out_trouble) {
                                       .restores = !s->refreshes,
                                       .keeps = !s->cannot_keep};
     *out = (rk_torch_session){
-        .place = {.store = s->opened,
-                  .job = s->job,
-                  .name_space = "",
-                  .run = "run",
-                  .components_json = rk_span_text("[]")},
+        .packs.place = {.store = s->opened,
+                        .job = s->job,
+                        .name_space = "",
+                        .run = "run",
+                        .components_json = rk_span_text("[]")},
     };
-    rk_digest_of(rk_span_of(&s->environment, sizeof s->environment), &out->place.environment);
+    rk_digest_of(rk_span_of(&s->environment, sizeof s->environment), &out->packs.place.environment);
     return rk_torch_session_begin(out, &options, out_trouble);
 }
 

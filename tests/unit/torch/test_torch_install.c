@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "identity/host_gpus.h"
 #include "support/expect.h"
 #include "support/tempdir.h"
 #include "torch/environment.h"
@@ -48,7 +49,7 @@ static bool find(const char *python, const char *python_path, rk_torch_install *
     char path[1024];
     bool found = false;
     (void)snprintf(path, sizeof path, "%s/%s", root, python);
-    const rk_torch_where where = {.python = path, .python_path = python_path, .home = root};
+    const rk_python_where where = {.python = path, .python_path = python_path, .home = root};
     rk_expect_ok(rk_torch_install_find(&where, out, &found));
     return found;
 }
@@ -218,10 +219,10 @@ static void gpus_have_names(void **state) {
     put("sys/class/kfd/kfd/topology/nodes/1/properties", "gfx_target_version 90402\n");
     (void)snprintf(proc, sizeof proc, "%s/proc", root);
     (void)snprintf(sys, sizeof sys, "%s/sys", root);
-    rk_expect_ok(rk_torch_gpus_add(proc, sys, &names));
+    rk_expect_ok(rk_host_gpus_add(proc, sys, &names));
     assert_string_equal(rk_buf_text(&names), "90402, NVIDIA H200");
     rk_buf_clear(&names);
-    rk_expect_ok(rk_torch_gpus_add("/nowhere", "/nowhere", &names));
+    rk_expect_ok(rk_host_gpus_add("/nowhere", "/nowhere", &names));
     assert_string_equal(rk_buf_text(&names), "");
 }
 

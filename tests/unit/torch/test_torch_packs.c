@@ -50,19 +50,19 @@ static void equal_packs_are_one(void **state) {
     scene *s = *state;
     for (int i = 0; i < 2; i++) {
         rk_digest digest;
-        rk_torch_pack pack;
-        rk_torch_item item = {.name = rk_span_text("q5/x.py"), .content = rk_span_text("content")};
+        rk_pack pack;
+        rk_pack_item item = {.name = rk_span_text("q5/x.py"), .content = rk_span_text("content")};
         rk_digest_of(item.content, &item.digest);
         rk_digest_of(rk_span_text("environment"), &digest);
         item.modified_ns = (uint64_t)i;
-        const rk_torch_place place = {.store = s->opened,
-                                      .job = "train",
-                                      .name_space = "",
-                                      .run = "run",
-                                      .environment = digest,
-                                      .components_json = rk_span_text("[]")};
+        const rk_pack_place place = {.store = s->opened,
+                                     .job = "train",
+                                     .name_space = "",
+                                     .run = "run",
+                                     .environment = digest,
+                                     .components_json = rk_span_text("[]")};
         bool stored = false;
-        rk_expect_ok(rk_torch_pack_store(&place, RK_TORCH_INDUCTOR, &item, 1, &pack, &stored));
+        rk_expect_ok(rk_pack_store(&place, RK_PACK_INDUCTOR, &item, 1, &pack, &stored));
         assert_int_equal(stored, i == 0);
     }
     assert_int_equal(scene_packs(s), 1);
@@ -165,13 +165,13 @@ static void foreign_names_are_refused(void **state) {
     RK_AUTO(rk_torch_session) one = {0};
     scene_start(s, &one);
     for (size_t i = 0; i < RK_ARRAY_LEN(names); i++) {
-        RK_AUTO(rk_torch_pack_view) view = {0};
+        RK_AUTO(rk_pack_view) view = {0};
         bool stored = false;
-        rk_torch_pack pack;
-        rk_torch_item item = {.name = rk_span_text(names[i]), .content = rk_span_text("content")};
+        rk_pack pack;
+        rk_pack_item item = {.name = rk_span_text(names[i]), .content = rk_span_text("content")};
         rk_digest_of(item.content, &item.digest);
-        rk_expect_ok(rk_torch_pack_store(&one.place, RK_TORCH_PGO, &item, 1, &pack, &stored));
-        rk_expect_ok(rk_torch_pack_read(&one.place, &pack, &view));
+        rk_expect_ok(rk_pack_store(&one.packs.place, RK_PACK_PGO, &item, 1, &pack, &stored));
+        rk_expect_ok(rk_pack_read(&one.packs.place, &pack, &view));
         assert_true(view.is_damaged && !view.found);
     }
 }

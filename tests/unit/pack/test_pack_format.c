@@ -1,32 +1,33 @@
 // The bytes of a pack: what goes in comes out, and anything else is refused.
-#include "torch/pack.h"
+#include "pack/pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "pack/files.h"
 #include "support/expect.h"
 
 enum { TABLE_BYTES = 16, NAME_LEN = 0, FLAGS = 4, OFFSET = 16, LEN = 24, ROW_BYTES = 64 };
 
-static rk_torch_item item_of(const char *name, const char *content) {
-    rk_torch_item item = {.name = rk_span_text(name),
-                          .content = rk_span_text(content),
-                          .modified_ns = UINT64_C(1700000000123456789)};
+static rk_pack_item item_of(const char *name, const char *content) {
+    rk_pack_item item = {.name = rk_span_text(name),
+                         .content = rk_span_text(content),
+                         .modified_ns = UINT64_C(1700000000123456789)};
     rk_digest_of(item.content, &item.digest);
     return item;
 }
 
-static rk_buf encode(rk_torch_item *items, size_t count) {
+static rk_buf encode(rk_pack_item *items, size_t count) {
     rk_buf data = {0};
-    rk_expect_ok(rk_torch_pack_encode(items, count, &data));
+    rk_expect_ok(rk_pack_encode(items, count, &data));
     return data;
 }
 
 static rk_buf sample(void) {
-    rk_torch_item items[] = {item_of("q5/b.py", "second"), item_of("fxgraph/a", "first"),
-                             item_of("q5/c.so", "second"), item_of("empty", "")};
+    rk_pack_item items[] = {item_of("q5/b.py", "second"), item_of("fxgraph/a", "first"),
+                            item_of("q5/c.so", "second"), item_of("empty", "")};
     items[2].is_executable = true;
     return encode(items, 4);
 }
@@ -34,9 +35,9 @@ static rk_buf sample(void) {
 static void files_come_back(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = sample();
-    rk_autofree rk_torch_item *items = NULL;
+    rk_autofree rk_pack_item *items = NULL;
     size_t count;
-    rk_expect_ok(rk_torch_pack_decode(rk_buf_span(&data), &items, &count));
+    rk_expect_ok(rk_pack_decode(rk_buf_span(&data), &items, &count));
     assert_int_equal(count, 4);
     assert_true(rk_span_is(items[0].name, "empty"));
     assert_true(rk_span_is(items[1].name, "fxgraph/a"));
@@ -52,18 +53,18 @@ static void files_come_back(void **state) {
 static void equal_contents_are_written_once(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = sample();
-    rk_autofree rk_torch_item *items = NULL;
+    rk_autofree rk_pack_item *items = NULL;
     size_t count;
-    rk_expect_ok(rk_torch_pack_decode(rk_buf_span(&data), &items, &count));
+    rk_expect_ok(rk_pack_decode(rk_buf_span(&data), &items, &count));
     assert_ptr_equal(items[2].content.data, items[3].content.data);
 }
 
 static void an_empty_pack_is_valid(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = encode(NULL, 0);
-    rk_autofree rk_torch_item *items = NULL;
+    rk_autofree rk_pack_item *items = NULL;
     size_t count;
-    rk_expect_ok(rk_torch_pack_decode(rk_buf_span(&data), &items, &count));
+    rk_expect_ok(rk_pack_decode(rk_buf_span(&data), &items, &count));
     assert_int_equal(count, 0);
 }
 
@@ -72,18 +73,17 @@ static void every_cut_is_refused(void **state) {
     (void)state;
     RK_AUTO(rk_buf) data = sample();
     for (size_t len = 0; len < data.len; len++) {
-        rk_torch_item *items = NULL;
+        rk_pack_item *items = NULL;
         size_t count;
-        rk_expect_code(RK_DATA_LOSS,
-                       rk_torch_pack_decode(rk_span_of(data.data, len), &items, &count));
+        rk_expect_code(RK_DATA_LOSS, rk_pack_decode(rk_span_of(data.data, len), &items, &count));
         assert_null(items);
     }
 }
 
 static void refuse(rk_buf *data) {
-    rk_torch_item *items = NULL;
+    rk_pack_item *items = NULL;
     size_t count;
-    rk_expect_code(RK_DATA_LOSS, rk_torch_pack_decode(rk_buf_span(data), &items, &count));
+    rk_expect_code(RK_DATA_LOSS, rk_pack_decode(rk_buf_span(data), &items, &count));
     assert_null(items);
 }
 
@@ -119,25 +119,25 @@ static void bad_names_are_refused(void **state) {
     (void)state;
     static const char *const names[] = {"../x", "/abs", "a//b", "a/.", "x\ny"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rk_torch_item item = item_of(names[i], "content");
+        rk_pack_item item = item_of(names[i], "content");
         RK_AUTO(rk_buf) data = encode(&item, 1);
         refuse(&data);
     }
-    rk_torch_item twice[] = {item_of("same", "1"), item_of("same", "2")};
+    rk_pack_item twice[] = {item_of("same", "1"), item_of("same", "2")};
     RK_AUTO(rk_buf) data = encode(twice, 2);
     refuse(&data);
 }
 
 static void times_do_not_count(void **state) {
     (void)state;
-    rk_torch_item one = item_of("a", "content"), other = one;
+    rk_pack_item one = item_of("a", "content"), other = one;
     rk_digest first, second;
     other.modified_ns = 5;
-    rk_torch_pack_digest(&one, 1, &first);
-    rk_torch_pack_digest(&other, 1, &second);
+    rk_pack_digest(&one, 1, &first);
+    rk_pack_digest(&other, 1, &second);
     assert_true(rk_digest_equal(&first, &second));
     other.is_executable = true;
-    rk_torch_pack_digest(&other, 1, &second);
+    rk_pack_digest(&other, 1, &second);
     assert_false(rk_digest_equal(&first, &second));
 }
 
@@ -145,7 +145,7 @@ static void times_do_not_count(void **state) {
 static void the_sum_of_the_files_is_limited(void **state) {
     (void)state;
     enum { COUNT = 64, BYTES = 8 << 20 };
-    rk_torch_item items[COUNT];
+    rk_pack_item items[COUNT];
     char names[COUNT][16];
     RK_AUTO(rk_buf) data = {0};
     rk_autofree char *content = rk_malloc(BYTES);
@@ -154,11 +154,11 @@ static void the_sum_of_the_files_is_limited(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         (void)snprintf(names[i], sizeof names[i], "q5/%02zu.py", i);
         items[i] =
-            (rk_torch_item){.name = rk_span_text(names[i]), .content = rk_span_of(content, BYTES)};
+            (rk_pack_item){.name = rk_span_text(names[i]), .content = rk_span_of(content, BYTES)};
         rk_digest_of(items[i].content, &items[i].digest);
     }
-    rk_expect_code(RK_OUT_OF_RANGE, rk_torch_pack_encode(items, COUNT, &data));
-    rk_expect_ok(rk_torch_pack_encode(items, 2, &data));
+    rk_expect_code(RK_OUT_OF_RANGE, rk_pack_encode(items, COUNT, &data));
+    rk_expect_ok(rk_pack_encode(items, 2, &data));
     RK_AUTO(rk_buf) more = {0}; // rows of the same content, one after the other
     rk_buf_add(&more, data.data, 8);
     rk_buf_add_u32le(&more, COUNT);
@@ -170,6 +170,21 @@ static void the_sum_of_the_files_is_limited(void **state) {
     }
     rk_buf_add(&more, content, BYTES);
     refuse(&more);
+}
+
+// JAX writes into the final file, and may be killed.
+static void a_cut_function_of_jax_is_not_whole(void **state) {
+    (void)state;
+    static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 4,   0x21,
+                                    0,    0,    'c',  'o',  'd',  'e', 0};
+    const size_t len = sizeof frame - 1;
+    assert_true(rk_pack_content_is_whole("f-cache", rk_span_of(frame, len)));
+    for (size_t cut = 4; cut < len; cut++)
+        assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, cut)));
+    assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, len + 1)));
+    assert_false(rk_pack_content_is_whole("f-cache", rk_span_of(frame, 0)));
+    assert_true(rk_pack_content_is_whole("f-cache", rk_span_text("zlib")));
+    assert_true(rk_pack_content_is_whole("fxgraph/a", rk_span_of(frame, len - 1)));
 }
 
 // The file is never rewritten: a new version of the format gets a new one.
@@ -191,6 +206,7 @@ int main(void) {
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(times_do_not_count),
         cmocka_unit_test(the_sum_of_the_files_is_limited),
+        cmocka_unit_test(a_cut_function_of_jax_is_not_whole),
         cmocka_unit_test(the_golden_file_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "torch/pack.h"
+#include "pack/pack.h"
 
 #include <stdlib.h>
 
@@ -13,12 +13,12 @@ enum {
 };
 
 static int by_name(const void *a, const void *b) {
-    return rk_span_compare(((const rk_torch_item *)a)->name, ((const rk_torch_item *)b)->name);
+    return rk_span_compare(((const rk_pack_item *)a)->name, ((const rk_pack_item *)b)->name);
 }
 
 // Where the content of an item lies.
 typedef struct place {
-    const rk_torch_item *item;
+    const rk_pack_item *item;
     size_t index;
     uint64_t offset;
 } place;
@@ -37,7 +37,7 @@ static int by_index(const void *a, const void *b) {
 }
 
 // Gives equal contents the same offset. Returns the places by index.
-static place *arrange(const rk_torch_item *items, size_t count) {
+static place *arrange(const rk_pack_item *items, size_t count) {
     place *places = rk_calloc(count + 1, sizeof *places);
     uint64_t bytes = 0;
     for (size_t i = 0; places && i < count; i++)
@@ -55,7 +55,7 @@ static place *arrange(const rk_torch_item *items, size_t count) {
 }
 
 static void add_row(const place *one, rk_buf *out) {
-    const rk_torch_item *item = one->item;
+    const rk_pack_item *item = one->item;
     rk_buf_add_u32le(out, (uint32_t)item->name.len);
     rk_buf_add_u32le(out, item->is_executable ? EXECUTABLE : 0);
     rk_buf_add_u64le(out, item->modified_ns);
@@ -79,13 +79,13 @@ static rk_err *add_contents(place *places, size_t count, rk_buf *out) {
     return NULL;
 }
 
-rk_err *rk_torch_pack_encode(rk_torch_item *items, size_t count, rk_buf *out_data) {
+rk_err *rk_pack_encode(rk_pack_item *items, size_t count, rk_buf *out_data) {
     uint64_t bytes = 0;
-    if (count > RK_TORCH_PACK_ITEMS_MAX)
+    if (count > RK_PACK_ITEMS_MAX)
         return rk_error(RK_OUT_OF_RANGE, "%zu files are too many for a pack", count);
     for (size_t i = 0; i < count; i++)
         bytes += items[i].content.len;
-    if (bytes > RK_TORCH_PACK_MAX_BYTES)
+    if (bytes > RK_PACK_MAX_BYTES)
         return rk_error(RK_OUT_OF_RANGE, "%llu bytes are too many for a pack",
                         (unsigned long long)bytes);
     if (count)
@@ -103,11 +103,11 @@ rk_err *rk_torch_pack_encode(rk_torch_item *items, size_t count, rk_buf *out_dat
 }
 
 static rk_err *bad(const char *why) {
-    return rk_error(RK_DATA_LOSS, "a pack of torch.compile's caches is not valid: %s", why);
+    return rk_error(RK_DATA_LOSS, "a pack is not valid: %s", why);
 }
 
 // Takes one row off the front. `content` is an offset and a length so far.
-static rk_err *take_row(rk_span *data, rk_torch_item *out_item, uint64_t *out_offset,
+static rk_err *take_row(rk_span *data, rk_pack_item *out_item, uint64_t *out_offset,
                         uint64_t *out_len) {
     const uint8_t *row = data->data;
     if (data->len < ROW_BYTES)
@@ -125,13 +125,12 @@ static rk_err *take_row(rk_span *data, rk_torch_item *out_item, uint64_t *out_of
         return bad("its table is cut off");
     out_item->name = rk_span_of(data->data, name_len);
     *data = rk_span_of(data->data + name_len, data->len - name_len);
-    return rk_torch_name_is_valid(out_item->name) ? NULL
-                                                  : bad("a file has a name that is not "
-                                                        "allowed");
+    return rk_pack_name_is_valid(out_item->name) ? NULL
+                                                 : bad("a file has a name that is not allowed");
 }
 
 // Finds the contents behind the table. `ends` are offsets and lengths, two for each item.
-static rk_err *find_contents(rk_span contents, const uint64_t *ends, rk_torch_item *items,
+static rk_err *find_contents(rk_span contents, const uint64_t *ends, rk_pack_item *items,
                              size_t count) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -139,7 +138,7 @@ static rk_err *find_contents(rk_span contents, const uint64_t *ends, rk_torch_it
         if (offset > contents.len || len > contents.len - offset)
             return bad("the content of a file is cut off");
         bytes += len;
-        if (bytes > RK_TORCH_PACK_MAX_BYTES)
+        if (bytes > RK_PACK_MAX_BYTES)
             return bad("its files are larger than a pack may be");
         items[i].content = rk_span_of(contents.data + offset, (size_t)len);
         if (i && rk_span_compare(items[i - 1].name, items[i].name) >= 0)
@@ -148,7 +147,7 @@ static rk_err *find_contents(rk_span contents, const uint64_t *ends, rk_torch_it
     return NULL;
 }
 
-rk_err *rk_torch_pack_decode(rk_span data, rk_torch_item **out_items, size_t *out_count) {
+rk_err *rk_pack_decode(rk_span data, rk_pack_item **out_items, size_t *out_count) {
     *out_items = NULL;
     *out_count = 0;
     if (data.len < HEAD_BYTES || memcmp(data.data, magic, MAGIC_BYTES) != 0)
@@ -157,9 +156,9 @@ rk_err *rk_torch_pack_decode(rk_span data, rk_torch_item **out_items, size_t *ou
     rk_span rest = rk_span_of(data.data + HEAD_BYTES, data.len - HEAD_BYTES);
     if (rk_load_u32le(data.data + MAGIC_BYTES + 4) != 0)
         return bad("it has unknown flags");
-    if (count > RK_TORCH_PACK_ITEMS_MAX || count > rest.len / ROW_BYTES)
+    if (count > RK_PACK_ITEMS_MAX || count > rest.len / ROW_BYTES)
         return bad("it names more files than it has");
-    rk_autofree rk_torch_item *items = rk_calloc(count + 1, sizeof *items);
+    rk_autofree rk_pack_item *items = rk_calloc(count + 1, sizeof *items);
     rk_autofree uint64_t *ends = rk_calloc(2 * count + 1, sizeof *ends);
     if (!items || !ends)
         return rk_err_no_memory();
@@ -171,22 +170,23 @@ rk_err *rk_torch_pack_decode(rk_span data, rk_torch_item **out_items, size_t *ou
     return NULL;
 }
 
-rk_err *rk_torch_pack_check(rk_torch_module module, const rk_torch_item *items, size_t count) {
+rk_err *rk_pack_check(rk_pack_family family, rk_pack_module module, const rk_pack_item *items,
+                      size_t count) {
     for (size_t i = 0; i < count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        rk_torch_item_name(&items[i], name);
-        if (!rk_torch_module_has(module, name))
+        char name[RK_PACK_NAME_MAX_BYTES + 1];
+        rk_pack_item_name(&items[i], name);
+        if (!rk_pack_module_has(family, module, name))
             return bad("a file is not of the pack's module");
     }
     return NULL;
 }
 
-void rk_torch_item_name(const rk_torch_item *item, char out_name[RK_TORCH_NAME_MAX_BYTES + 1]) {
+void rk_pack_item_name(const rk_pack_item *item, char out_name[RK_PACK_NAME_MAX_BYTES + 1]) {
     memcpy(out_name, item->name.data, item->name.len);
     out_name[item->name.len] = '\0';
 }
 
-void rk_torch_pack_digest(const rk_torch_item *items, size_t count, rk_digest *out_digest) {
+void rk_pack_digest(const rk_pack_item *items, size_t count, rk_digest *out_digest) {
     rk_hasher hasher;
     rk_hasher_init(&hasher);
     rk_hasher_add_u64(&hasher, count);

@@ -1,4 +1,4 @@
-#include "torch/packs.h"
+#include "pack/stored.h"
 
 #include <stdio.h>
 
@@ -9,15 +9,20 @@
 
 enum { INDEX_DIGITS = 32 };
 
-void rk_torch_pack_list_cleanup(rk_torch_pack_list *list) {
+// How the names of lists begin.
+static const char *const starts[RK_PACK_FAMILIES] = {"torch-", "jax-"};
+
+void rk_pack_list_cleanup(rk_pack_list *list) {
     rk_free(list->items);
-    *list = (rk_torch_pack_list){0};
+    *list = (rk_pack_list){0};
 }
 
-void rk_torch_place_identify(const rk_torch_place *place, rk_digest *out_identity) {
+void rk_pack_place_identify(const rk_pack_place *place, rk_digest *out_identity) {
+    char head[32];
     rk_hasher hasher;
+    (void)snprintf(head, sizeof head, "%s job", rk_pack_family_name(place->family));
     rk_hasher_init(&hasher);
-    rk_hasher_add_field(&hasher, rk_span_text("torch.compile job"));
+    rk_hasher_add_field(&hasher, rk_span_text(head));
     rk_hasher_add_field(&hasher, rk_span_text(place->job));
     rk_hasher_add_field(&hasher, rk_span_text(place->name_space));
     rk_hasher_add_field(&hasher, rk_digest_span(&place->environment));
@@ -29,28 +34,37 @@ typedef struct index_name {
     char text[sizeof "torch-" + INDEX_DIGITS];
 } index_name;
 
-static index_name index_of(const rk_torch_place *place) {
+static index_name index_of(const rk_pack_place *place) {
     index_name name;
     rk_digest identity;
     char hex[RK_DIGEST_HEX_CHARS + 1];
-    rk_torch_place_identify(place, &identity);
+    rk_pack_place_identify(place, &identity);
     rk_digest_to_hex(&identity, hex);
-    (void)snprintf(name.text, sizeof name.text, "torch-%.*s", INDEX_DIGITS, hex);
+    (void)snprintf(name.text, sizeof name.text, "%s%.*s", starts[place->family], INDEX_DIGITS, hex);
     return name;
 }
 
+bool rk_pack_list_is_name(const char *job) {
+    for (size_t i = 0; i < RK_PACK_FAMILIES; i++) {
+        size_t len = strlen(starts[i]);
+        if (strncmp(job, starts[i], len) == 0 &&
+            strspn(job + len, "0123456789abcdef") == INDEX_DIGITS && !job[len + INDEX_DIGITS])
+            return true;
+    }
+    return false;
+}
+
 // A use of the manifest with the name of a module as its options.
-static bool parse_use(const rk_manifest *manifest, const rk_manifest_use *use,
-                      rk_torch_pack *out_pack) {
+static bool parse_use(const rk_manifest *manifest, const rk_manifest_use *use, rk_pack *out_pack) {
     char name[32];
     rk_span options = rk_manifest_find_options(manifest, &use->key.options);
     out_pack->key = use->key;
     (void)snprintf(name, sizeof name, "%.*s", (int)options.len, (const char *)options.data);
-    return rk_torch_module_parse(name, &out_pack->module);
+    return rk_pack_module_parse(name, &out_pack->module);
 }
 
 // Lists the packs that exist. `out_uses` digests the whole list.
-static rk_err *list(const rk_torch_place *place, rk_torch_pack_list *out_list, rk_digest *out_uses,
+static rk_err *list(const rk_pack_place *place, rk_pack_list *out_list, rk_digest *out_uses,
                     bool *out_all_exist) {
     RK_AUTO(rk_manifest) manifest = {0};
     rk_hasher uses;
@@ -61,7 +75,7 @@ static rk_err *list(const rk_torch_place *place, rk_torch_pack_list *out_list, r
         return rk_err_no_memory();
     rk_hasher_init(&uses);
     for (size_t i = 0; i < manifest.use_count; i++) {
-        rk_torch_pack *pack = &out_list->items[out_list->count];
+        rk_pack *pack = &out_list->items[out_list->count];
         rk_hasher_add_field(&uses, rk_digest_span(&manifest.uses[i].key.digest));
         if (!parse_use(&manifest, &manifest.uses[i], pack) ||
             !rk_digest_equal(&pack->key.environment, &place->environment))
@@ -76,12 +90,12 @@ static rk_err *list(const rk_torch_place *place, rk_torch_pack_list *out_list, r
 
 // If packs are missing, another process may have just replaced them: reads the list until it is the
 // same twice.
-rk_err *rk_torch_packs_list(const rk_torch_place *place, rk_torch_pack_list *out_list) {
+rk_err *rk_pack_list_read(const rk_pack_place *place, rk_pack_list *out_list) {
     enum { TRIES = 4 };
     rk_digest before = {0}, uses = {0};
     bool all_exist = false;
     for (int i = 0; i < TRIES && !all_exist; i++) {
-        rk_torch_pack_list_cleanup(out_list);
+        rk_pack_list_cleanup(out_list);
         RK_TRY(list(place, out_list, &uses, &all_exist));
         if (i > 0 && rk_digest_equal(&before, &uses))
             break;
@@ -90,22 +104,21 @@ rk_err *rk_torch_packs_list(const rk_torch_place *place, rk_torch_pack_list *out
     return NULL;
 }
 
-void rk_torch_pack_view_cleanup(rk_torch_pack_view *view) {
+void rk_pack_view_cleanup(rk_pack_view *view) {
     rk_free(view->items);
     rk_store_lookup_cleanup(&view->lookup);
-    *view = (rk_torch_pack_view){0};
+    *view = (rk_pack_view){0};
 }
 
-rk_err *rk_torch_pack_read(const rk_torch_place *place, const rk_torch_pack *pack,
-                           rk_torch_pack_view *out_view) {
+rk_err *rk_pack_read(const rk_pack_place *place, const rk_pack *pack, rk_pack_view *out_view) {
     RK_TRY(rk_store_get(place->store, &pack->key, &out_view->lookup));
     out_view->is_damaged = out_view->lookup.fault != RK_ENTRY_OK;
     if (!out_view->lookup.found)
         return NULL;
-    rk_err *err = rk_torch_pack_decode(out_view->lookup.view.entry.payload, &out_view->items,
-                                       &out_view->count);
+    rk_err *err =
+        rk_pack_decode(out_view->lookup.view.entry.payload, &out_view->items, &out_view->count);
     if (!err)
-        err = rk_torch_pack_check(pack->module, out_view->items, out_view->count);
+        err = rk_pack_check(place->family, pack->module, out_view->items, out_view->count);
     if (rk_err_code(err) == RK_DATA_LOSS) {
         rk_err_drop(err, "the pack is moved to quarantine/");
         out_view->is_damaged = true;
@@ -116,24 +129,29 @@ rk_err *rk_torch_pack_read(const rk_torch_place *place, const rk_torch_pack *pac
     return err;
 }
 
-static void options_digest(const rk_torch_place *place, rk_torch_module module,
+static void options_digest(const rk_pack_place *place, rk_pack_module module,
                            rk_digest *out_digest) {
+    char head[32];
     rk_hasher hasher;
+    (void)snprintf(head, sizeof head, "%s pack", rk_pack_family_name(place->family));
     rk_hasher_init(&hasher);
-    rk_hasher_add_field(&hasher, rk_span_text("torch.compile pack"));
-    rk_hasher_add_field(&hasher, rk_span_text(rk_torch_module_name(module)));
+    rk_hasher_add_field(&hasher, rk_span_text(head));
+    rk_hasher_add_field(&hasher, rk_span_text(rk_pack_module_name(module)));
     rk_hasher_add_field(&hasher, rk_span_text(place->job));
     rk_hasher_finish(&hasher, out_digest);
 }
 
-static void write_metadata(const rk_torch_place *place, const char *module, size_t count,
+static void write_metadata(const rk_pack_place *place, const char *module, size_t count,
                            rk_buf *out) {
     RK_AUTO(rk_buf) name = {0};
     rk_json json = rk_json_on(out);
-    rk_buf_add_format(&name, "torch.compile %s", module);
+    const char *platform = rk_pack_family_name(place->family);
+    bool is_jax = place->family == RK_FAMILY_JAX;
+    rk_buf_add_format(&name, "%s %s", is_jax ? "JAX" : platform,
+                      strcmp(module, "jax") == 0 ? "cache" : module);
     rk_json_begin_object(&json);
     rk_json_member_string(&json, "name", rk_buf_text(&name));
-    rk_json_member_string(&json, "platform", "torch.compile");
+    rk_json_member_string(&json, "platform", platform);
     rk_json_member_string(&json, "pack", module);
     rk_json_member_string(&json, "job", place->job);
     rk_json_member_string(&json, "namespace", place->name_space);
@@ -144,34 +162,33 @@ static void write_metadata(const rk_torch_place *place, const char *module, size
 }
 
 // How long it takes to make the files, roughly.
-static uint64_t cost_of(const rk_torch_item *items, size_t count) {
+static uint64_t cost_of(const rk_pack_item *items, size_t count) {
     uint64_t cost_ns = 0;
     for (size_t i = 0; i < count; i++) {
-        char name[RK_TORCH_NAME_MAX_BYTES + 1];
-        rk_torch_item_name(&items[i], name);
-        cost_ns += rk_torch_cost_ns(name);
+        char name[RK_PACK_NAME_MAX_BYTES + 1];
+        rk_pack_item_name(&items[i], name);
+        cost_ns += rk_pack_cost_ns(name);
     }
     return cost_ns;
 }
 
-rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
-                            rk_torch_item *items, size_t count, rk_torch_pack *out_pack,
-                            bool *out_stored) {
+rk_err *rk_pack_store(const rk_pack_place *place, rk_pack_module module, rk_pack_item *items,
+                      size_t count, rk_pack *out_pack, bool *out_stored) {
     RK_AUTO(rk_buf) payload = RK_BUF_INIT(RK_ENTRY_MAX_BYTES);
     RK_AUTO(rk_buf) metadata = {0};
     RK_AUTO(rk_buf) components = {0};
     rk_key key = {.environment = place->environment};
-    RK_TRY(rk_torch_pack_encode(items, count, &payload));
-    rk_torch_pack_digest(items, count, &key.program);
+    RK_TRY(rk_pack_encode(items, count, &payload));
+    rk_pack_digest(items, count, &key.program);
     options_digest(place, module, &key.options);
     rk_key_finish(&key, place->name_space);
-    write_metadata(place, rk_torch_module_name(module), count, &metadata);
+    write_metadata(place, rk_pack_module_name(module), count, &metadata);
     rk_buf_add_text(&components, "{\"options\":[],\"environment\":");
     rk_buf_add_span(&components, place->components_json);
     rk_buf_add_text(&components, "}");
     RK_TRY(rk_buf_status(&metadata));
     RK_TRY(rk_buf_status(&components));
-    *out_pack = (rk_torch_pack){key, module};
+    *out_pack = (rk_pack){key, module};
     *out_stored = false;
     if (rk_store_has(place->store, RK_ENTRY_EXECUTABLE, &key))
         return NULL; // another start has stored the same files
@@ -189,15 +206,15 @@ rk_err *rk_torch_pack_store(const rk_torch_place *place, rk_torch_module module,
     return NULL;
 }
 
-static rk_err *note(rk_manifest *manifest, const rk_torch_pack *pack) {
+static rk_err *note(rk_manifest *manifest, const rk_pack *pack) {
     const rk_manifest_use use = {.key = pack->key};
-    return rk_manifest_note(manifest, &use, rk_span_text(rk_torch_module_name(pack->module)));
+    return rk_manifest_note(manifest, &use, rk_span_text(rk_pack_module_name(pack->module)));
 }
 
-rk_err *rk_torch_packs_note(const rk_torch_place *place, const rk_torch_pack *packs, size_t count) {
-    RK_AUTO(rk_torch_pack_list) listed = {0};
+rk_err *rk_pack_list_note(const rk_pack_place *place, const rk_pack *packs, size_t count) {
+    RK_AUTO(rk_pack_list) listed = {0};
     RK_AUTO(rk_manifest) seen = {0};
-    RK_TRY(rk_torch_packs_list(place, &listed));
+    RK_TRY(rk_pack_list_read(place, &listed));
     for (size_t i = 0; i < listed.count; i++)
         RK_TRY(note(&seen, &listed.items[i]));
     for (size_t i = 0; i < count; i++)
@@ -207,7 +224,7 @@ rk_err *rk_torch_packs_note(const rk_torch_place *place, const rk_torch_pack *pa
     return rk_manifest_update(place->store, index_of(place).text, 0, place->run, &seen);
 }
 
-void rk_torch_pack_drop(const rk_torch_place *place, const rk_torch_pack *pack) {
+void rk_pack_drop(const rk_pack_place *place, const rk_pack *pack) {
     char hex[RK_DIGEST_HEX_CHARS + 1];
     uint64_t bytes = 0;
     rk_digest_to_hex(&pack->key.digest, hex);

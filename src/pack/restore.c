@@ -1,4 +1,4 @@
-#include "torch/restore.h"
+#include "pack/restore.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@ enum { SECOND_NS = 1000000000 };
 typedef struct restoring {
     int directory_fd;
     const char *path;
-    char folder[RK_TORCH_NAME_MAX_BYTES + 1]; // the folder that was made last
+    char folder[RK_PACK_NAME_MAX_BYTES + 1]; // the folder that was made last
 } restoring;
 
 static bool is_full(int error_number) {
@@ -29,7 +29,7 @@ static rk_err *fail(const restoring *self, const char *name) {
 
 // Makes the folders above a file.
 static rk_err *make_folders(restoring *self, const char *name) {
-    char path[RK_TORCH_NAME_MAX_BYTES + 1];
+    char path[RK_PACK_NAME_MAX_BYTES + 1];
     const char *last = strrchr(name, '/');
     size_t len = last ? (size_t)(last - name) : 0;
     if (len == 0 || (strncmp(self->folder, name, len) == 0 && !self->folder[len]))
@@ -47,7 +47,7 @@ static rk_err *make_folders(restoring *self, const char *name) {
     return NULL;
 }
 
-static rk_err *fill(const restoring *self, int fd, const char *name, const rk_torch_item *item) {
+static rk_err *fill(const restoring *self, int fd, const char *name, const rk_pack_item *item) {
     const struct timespec modified = {.tv_sec = (time_t)(item->modified_ns / SECOND_NS),
                                       .tv_nsec = (long)(item->modified_ns % SECOND_NS)};
     const struct timespec times[2] = {modified, modified};
@@ -61,7 +61,7 @@ static rk_err *fill(const restoring *self, int fd, const char *name, const rk_to
     return rk_sys()->futimens_fn(fd, times) == 0 ? NULL : fail(self, name);
 }
 
-static rk_err *write_file(const restoring *self, const char *name, const rk_torch_item *item) {
+static rk_err *write_file(const restoring *self, const char *name, const rk_pack_item *item) {
     int fd = rk_fd_open(self->directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
                         item->is_executable ? 0700 : 0600);
     if (fd < 0)
@@ -84,7 +84,7 @@ static bool give_name(const restoring *self, const char *aside, const char *name
 }
 
 // Writes a file under another name first, so that it appears with its whole content.
-static rk_err *write_aside(const restoring *self, const char *name, const rk_torch_item *item,
+static rk_err *write_aside(const restoring *self, const char *name, const rk_pack_item *item,
                            bool *out_written) {
     RK_AUTO(rk_buf) aside = {0};
     const char *last = strrchr(name, '/');
@@ -99,10 +99,10 @@ static rk_err *write_aside(const restoring *self, const char *name, const rk_tor
     return err;
 }
 
-static rk_err *restore_one(restoring *self, const rk_torch_item *item, bool *out_written) {
-    char name[RK_TORCH_NAME_MAX_BYTES + 1];
+static rk_err *restore_one(restoring *self, const rk_pack_item *item, bool *out_written) {
+    char name[RK_PACK_NAME_MAX_BYTES + 1];
     struct stat info;
-    rk_torch_item_name(item, name);
+    rk_pack_item_name(item, name);
     *out_written = false;
     if (rk_sys()->fstatat_fn(self->directory_fd, name, &info) == 0)
         return NULL;
@@ -110,8 +110,8 @@ static rk_err *restore_one(restoring *self, const rk_torch_item *item, bool *out
     return write_aside(self, name, item, out_written);
 }
 
-rk_err *rk_torch_restore(int directory_fd, const char *path, const rk_torch_item *items,
-                         size_t count, rk_torch_restored *sums) {
+rk_err *rk_pack_restore(int directory_fd, const char *path, const rk_pack_item *items, size_t count,
+                        rk_pack_restored *sums) {
     restoring self = {.directory_fd = directory_fd, .path = path};
     rk_err *first = NULL;
     for (size_t i = 0; i < count; i++) {
