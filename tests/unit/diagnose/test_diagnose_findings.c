@@ -1197,7 +1197,10 @@ static void a_graph_that_runs_once_in_no_step_is_no_certain_branch(void **state)
 // In the last epoch the rate is 1. The first graph was executed once, but its numbers are those of
 // later graphs, too.
 static void numbers_that_become_constants_do_not_belong_to_the_start(void **state) {
-    explain_first(*state, "torch_schedule", 3);
+    for (unsigned i = 1; i <= 3; i++)
+        ask(*state, "torch_epoch_rate", i);
+    execute(*state, 1, 0);
+    explain(*state);
     expect_cause(2, RK_CAUSE_PARAMETERS);
     assert_false(explanation.items[2].is_startup);
     expect_in(explanation.items[2].advice, "such as a rate and 1 minus this rate");
