@@ -23,8 +23,8 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
                "without a dtype. A later operation, such as an update, returns it with a "
                "full type, so the next call compiles again. Give it the full type before the first "
                "call, also if a library made it: jnp.asarray(x, dtype=jnp.float32), with the dtype "
-               "that is shown. Do the same with all inputs whose x.weak_type is True: a program "
-               "does not show each of them.";
+               "that is shown. Do the same with other inputs that come back with another "
+               "x.weak_type: a program does not show each of them.";
     if (head && is_weak_of(head->after, head->before))
         return "The later value is weakly typed (weak_type): it is a Python number, or was "
                "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "

@@ -282,6 +282,7 @@ static rk_err *explain_each(rk_explainer *e) {
     }
     RK_AUTO(rk_steps) steps = {0};
     RK_TRY(rk_steps_read(e->run, &steps));
+    rk_explain_find_many_sizes(x);
     RK_TRY(rk_explain_drop_causes(x, &steps));
     RK_TRY(rk_explain_choose_heads(x));
     for (size_t i = 0; i < x->count; i++) {

@@ -165,6 +165,9 @@ RK_HIDDEN bool rk_explain_takes_what_was_zero(const rk_explained *item);
 // parameter.
 RK_HIDDEN bool rk_explain_takes_state_of_few(const rk_explained *item);
 
+// Sets `has_many_sizes` of each item. Needs the causes that the comparisons found.
+RK_HIDDEN void rk_explain_find_many_sizes(rk_explanation *x);
+
 // Marks an item whose cause needs no change: `is_startup`, `is_own_call`, `is_part`. Needs the
 // cause.
 RK_HIDDEN void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item);

@@ -400,8 +400,12 @@ static void lead_with_zeros(rk_explained *item) {
     rk_differences_number(&item->differences);
 }
 
+void rk_explain_find_many_sizes(rk_explanation *x) {
+    for (size_t i = 0; i < x->count; i++)
+        x->items[i].has_many_sizes = has_many_sizes(x, &x->items[i]);
+}
+
 void rk_explain_find_no_change(const rk_explainer *e, rk_explained *item) {
-    item->has_many_sizes = has_many_sizes(e->out, item);
     item->takes_lists = takes_lists(e->out, item);
     item->takes_other_list = takes_other_list(item);
     if (item->takes_lists)

@@ -37,10 +37,12 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     const rk_difference *value = rk_value_difference(first);
     RK_AUTO(rk_collected) own = {.count = 0};
     RK_AUTO(rk_collected) all = {.count = 0};
-    RK_TRY(rk_values_collect(e, members, false, &own));
-    rk_values_count(&own, &list);
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     size_t axis;
+    RK_TRY(rk_values_collect(e, members, false, &own));
+    if (is_shape && rk_values_are_of_axis(members, &axis))
+        RK_TRY(rk_values_keep_one_of_each_size(&own, axis));
+    rk_values_count(&own, &list);
     bool are_many = is_shape && list.count > 1 && rk_values_count_programs(members) > RK_VALUES_MIN;
     if (list.count < RK_VALUES_MIN && !are_many)
         return NULL;

@@ -147,8 +147,9 @@ static void add_remedy(const struct library *library, const rk_startup_group *g,
     else if (is_unknown_package(found))
         rk_buf_add_format(out,
                           "The package %.*s runs these operations in this call. If the call only "
-                          "computes values, put it into a function that returns only arrays, and "
-                          "jit that. Otherwise they cannot become one program.",
+                          "computes values, and JAX can trace it, put it into a function that "
+                          "returns only arrays, and jit that. Otherwise they cannot become one "
+                          "program.",
                           (int)found->package.len, (const char *)found->package.data);
     else if (calls_model(library, found))
         rk_buf_add_format(out,

@@ -89,6 +89,28 @@ static void sizes_of_several_functions_are_no_family(void **state) {
     assert_ptr_equal(explanation.items[3].nearest_of, explanation.items[0].compile);
 }
 
+// They are no parameters of another model: one line passes many numbers of rows.
+static void results_of_many_sizes_are_no_state(void **state) {
+    explain_first(*state, "sized_results", 4);
+    const rk_pattern *pattern = find_pattern(RK_PATTERN_SHAPE_FAMILY);
+    assert_non_null(pattern);
+    expect_in(pattern->summary, "x of jit_step took 4 sizes along axis 0: 32, 64, 128, 256");
+}
+
+// Each number of rows has another width than in the earlier start.
+static void one_size_of_a_start_is_no_family(void **state) {
+    fixture *f = *state;
+    for (unsigned i = 1; i <= 4; i++) {
+        run_fixture_keep_entry(
+            f, &(fixture_kept){.job = "sized_results", .file = i, .is_of_other_run = true});
+        (void)run_fixture_ask(&f->other, "sized_results", i);
+        ask(f, "sized_results", i + 4);
+    }
+    explain_after(f, (rk_earlier_runs){&f->other.model, 1});
+    assert_null(find_pattern(RK_PATTERN_SHAPE_FAMILY));
+    expect_cause(3, RK_CAUSE_SHAPE);
+}
+
 // Several axes of an input vary, most often at once.
 static void sizes_that_vary_together_are_one_finding(void **state) {
     explain_first(*state, "neighbors", 4);
@@ -2200,6 +2222,8 @@ int main(void) {
         TEST(the_evaluation_of_another_model_has_no_cause),
         TEST(several_tensors_have_no_cause),
         TEST(a_number_that_becomes_an_array_is_a_cause),
+        TEST(results_of_many_sizes_are_no_state),
+        TEST(one_size_of_a_start_is_no_family),
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(a_branch_beside_another_width_is_a_branch),
