@@ -51,14 +51,17 @@ static bool is_float(const char *type) {
     return strchr(rk_element_of(type), 'f') != NULL;
 }
 
-// Returns whether a program returns several values of a type, as an optimizer does with a parameter
-// and its moving averages. (Data may have one result of the same shape, too. Whole numbers are
-// data.)
+// Returns whether a program takes and returns several values of a type, as an optimizer does with a
+// parameter and its moving averages. (Data may have results of the same shape, too, but more of
+// them than there are inputs, or only one. Whole numbers are data.)
 static bool updates_type(const rk_known *known, const char *type) {
     enum { VALUES_MIN = 2 };
-    return type && is_float(type) && known && known->has_sketch &&
-           rk_sketch_count_type(known->sketch.results, known->sketch.result_count, type) >=
-               VALUES_MIN;
+    if (!type || !is_float(type) || !known || !known->has_sketch)
+        return false;
+    const rk_sketch *sketch = &known->sketch;
+    size_t results = rk_sketch_count_type(sketch->results, sketch->result_count, type);
+    return results >= VALUES_MIN &&
+           rk_sketch_count_type(sketch->inputs, sketch->input_count, type) >= results;
 }
 
 bool rk_explain_is_of_state(const rk_explained *item) {
@@ -146,5 +149,5 @@ bool rk_explain_is_of_other_model(const rk_explanation *x, const rk_explained *i
     for (size_t i = 0; i < item->differences.cause_count; i++)
         if (is_of_width(item, &item->differences.items[i]) && !item->has_many_sizes)
             return true;
-    return (rk_explain_is_of_state(item) && !item->has_many_sizes) || is_of_updated(x, item);
+    return !item->has_many_sizes && (rk_explain_is_of_state(item) || is_of_updated(x, item));
 }
