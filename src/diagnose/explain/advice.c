@@ -233,10 +233,12 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
                        "(XLA_COMPILATION_CACHE_SIZE). Or two graphs of PyTorch/XLA become one "
                        "program: then there is nothing to fix."
                      : "The framework had lost this program, or traced it for another function, "
-                       "such as the function of a new model, or for an object with another static "
-                       "field (a new optimizer in a TrainState): jit one function once, outside of "
-                       "the loop, and reuse the object. Do not jit a new lambda, closure or "
-                       "functools.partial at each call, and do not clear JAX's caches.";
+                       "such as the function of a new model, for an object with another static "
+                       "field (a new optimizer in a TrainState), or for another shape of an "
+                       "argument that the program does not use. Jit one function once, outside of "
+                       "the loop; reuse the object; leave unused arguments out. Do not jit a new "
+                       "lambda, closure or functools.partial at each call, and do not clear JAX's "
+                       "caches.";
     case RK_CAUSE_EVICTED:
         return item->removal == RK_REMOVAL_COLLECTED
                    ? "`rekindle gc` removed it: give gc a larger size, or keep the entry with "
