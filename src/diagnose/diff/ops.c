@@ -226,13 +226,15 @@ static bool is_at_call(const rk_program_index *index, const rk_source *place) {
     return index->call.file.len && rk_source_same_line(place, &index->call);
 }
 
-// True for an operation without a line in a computation of HLO that another operation applies, such
-// as the sum of a scatter. What applies it differs as well.
-static bool is_in_inner_computation(const rk_program_index *index, uint32_t item,
+// True for an operation without a line in a computation that another operation applies, such as the
+// sum of a scatter, if that operation is only in this program, too.
+static bool is_in_inner_computation(const rk_differ *d, bool added, uint32_t item,
                                     const rk_differ_subject *subject) {
-    static const char hlo[] = "hlo.";
-    return !subject->place.file.len && index->items[item].function != index->entry &&
-           subject->op.len > sizeof hlo - 1 && memcmp(subject->op.data, hlo, sizeof hlo - 1) == 0;
+    const rk_program_index *index = added ? d->b : d->a;
+    uint32_t caller = index->functions[index->items[item].function].caller;
+    if (subject->place.file.len || caller == RK_NO_ID)
+        return false;
+    return (added ? d->back : d->match)[index->item_of_op[caller]] == RK_NO_ID;
 }
 
 static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t next) {
@@ -259,7 +261,7 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
         subject.follows = true;
     } else if (!subject.follows) {
         subject.follows = rk_differ_is_known_line(d, &subject.place) ||
-                          is_in_inner_computation(index, item, &subject);
+                          is_in_inner_computation(d, added, item, &subject);
         // A conversion only changes a type: the cause is a dtype, not the structure.
         *(is_convert ? &d->converts : &d->structures) += 1;
     }
@@ -397,26 +399,29 @@ static bool names_donors(const char *value) {
     return value && strstr(value, "HloBufferDonorProto") != NULL;
 }
 
-// HLO lists the donated inputs in an attribute of the module, or compares the entries of its list.
-// In StableHLO they are attributes of inputs: "x tf.aliasing_output".
-static bool is_donation(const rk_difference *one) {
+// HLO: an attribute of the module; if both programs have the list, its entries are compared.
+// StableHLO: attributes of inputs, "x tf.aliasing_output", if these are donations as well.
+static bool is_donation(const rk_difference *one, bool of_stablehlo) {
     if (one->kind != RK_DIFFERENCE_ATTRIBUTE || !one->attribute)
         return false;
     rk_span name = rk_span_text(one->attribute);
     return rk_differ_ends(name, "buffer_donor") || rk_differ_ends(name, "input_output_alias") ||
-           rk_differ_ends(name, "tf.aliasing_output") || names_donors(one->before) ||
-           names_donors(one->after);
+           (of_stablehlo && rk_differ_ends(name, "tf.aliasing_output")) ||
+           names_donors(one->before) || names_donors(one->after);
 }
 
-// Which inputs give their memory to results follows from whatever else differs.
-static void let_donations_follow(rk_differences *list) {
+// Which inputs give their memory to results follows from whatever else differs in HLO. In JAX the
+// user decides it; it follows from other operations and inputs.
+static void let_donations_follow(const rk_differ *d) {
+    rk_differences *list = &d->out->list;
     size_t others = 0;
+    bool jax = d->structures || rk_differ_inputs_differ(d);
     for (size_t i = 0; i < list->count; i++)
-        others += !list->items[i].follows && !is_donation(&list->items[i]);
+        others += !list->items[i].follows && !is_donation(&list->items[i], jax);
     for (size_t i = 0; i < list->count && others; i++) {
         rk_difference *one = &list->items[i];
-        list->cause_count -= is_donation(one) && !one->follows;
-        one->follows |= is_donation(one);
+        list->cause_count -= is_donation(one, jax) && !one->follows;
+        one->follows |= is_donation(one, jax);
     }
 }
 
@@ -440,7 +445,7 @@ rk_err *rk_differ_ops(rk_differ *d) {
         if (!seen[f])
             RK_TRY(compare_function(d, NULL, &d->b->functions[f]));
     note_sums(d);
-    let_donations_follow(&d->out->list);
+    let_donations_follow(d);
     place_common_last(d);
     return NULL;
 }

@@ -23,8 +23,8 @@ static const char *dtype_advice(const rk_explained *item, bool torch) {
                "without a dtype. A later operation, such as an update, returns it with a "
                "full type, so the next call compiles again. Give it the full type before the first "
                "call, also if a library made it: jnp.asarray(x, dtype=jnp.float32), with the dtype "
-               "that is shown. Do the same with other inputs that come back with another "
-               "x.weak_type: a program does not show each of them.";
+               "that is shown. Do the same with each input that the function returns with another "
+               "weak_type; the program does not show all of them.";
     if (head && is_weak_of(head->after, head->before))
         return "The later value is weakly typed (weak_type): it is a Python number, or was "
                "computed from Python numbers only, such as jnp.where(done, 1.0, 0.0). Give it a "
@@ -257,7 +257,9 @@ static const char *advice_for(const rk_run_model *run, const rk_explained *item)
             return "The program was compiled before and not stored: the process ended during the "
                    "write, by os._exit or a signal. Let the process exit normally, or keep it "
                    "alive for a moment. Otherwise later starts compile the program again.";
-        if (item->compile->failed && strstr(item->compile->error, "No FFI handler registered"))
+        if (item->compile->failed && !strstr(item->compile->error, "callback"))
+            return failed_advice(item);
+        if (item->compile->failed)
             return "This plugin has no host callbacks, with or without rekindle: take callbacks "
                    "and debugging prints out of the program, or use another plugin. A plugin that "
                    "has them compiles such a program at every start.";

@@ -78,8 +78,7 @@ static bool is_permutation_of(const choice *one, const rk_known *program) {
            !program->sketch.is_mlir && have_same_parts(&known->sketch, &program->sketch);
 }
 
-// A single number that only one of two graphs takes, and that is a constant in the other one: it is
-// 0, 1 or -1 there.
+// A single number that only one of two graphs takes, and that is a constant in the other one.
 static bool is_number_as_constant(const rk_difference *d) {
     return rk_is_input_of_one_side(d) && d->constant &&
            rk_is_single_value(d->before ? d->before : d->after);

@@ -36,8 +36,9 @@ const char *rk_advice_on_sizes(bool torch) {
 // this line calls: then the function may be one of a library.
 static bool is_at_call(const rk_explained *item, const rk_difference *head) {
     const rk_sketch_line *call =
-        item->program && item->program->has_sketch ? rk_sketch_place(&item->program->sketch) : NULL;
-    return call && head && head->line == call->line && strcmp(head->file, call->file) == 0;
+        item->program && item->program->has_sketch ? &item->program->sketch.call : NULL;
+    return call && head && call->line && head->line == call->line &&
+           rk_same_text(head->file, call->file);
 }
 
 const char *rk_advice_on_constant(const rk_explained *item, bool torch) {

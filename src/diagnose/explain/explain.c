@@ -285,6 +285,7 @@ static rk_err *explain_each(rk_explainer *e) {
     rk_explain_find_many_sizes(x);
     RK_TRY(rk_explain_drop_causes(x, &steps));
     RK_TRY(rk_explain_choose_heads(x));
+    rk_explain_find_many_sizes(x); // some causes are others now
     for (size_t i = 0; i < x->count; i++) {
         x->items[i].step = rk_steps_of_compile(&steps, x->items[i].compile);
         x->items[i].is_after_steps = rk_steps_is_after_last(&steps, x->items[i].compile);

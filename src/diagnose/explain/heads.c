@@ -126,11 +126,13 @@ static bool is_of_size(const rk_explained *item, long long number) {
     return false;
 }
 
-// Returns whether a constant is the position of a slice of a value of another size: a loop over the
-// rows of a smaller batch ends earlier. Then the size is the cause.
+// Returns whether a constant is the position of a slice of a value of another size, or is given to
+// a function that may take such a slice: a loop over the rows of a smaller batch ends earlier. Then
+// the size is the cause.
 static bool is_position_of_rows(const rk_explained *item, const rk_difference *d) {
     static const char *const ops[] = {"hlo.dynamic-slice", "hlo.dynamic-update-slice",
                                       "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"};
+    static const char call[] = "func.call"; // of a function of JAX, as for jnp.take
     char *end = NULL;
     if (item->cause != RK_CAUSE_SHAPE || d->kind != RK_DIFFERENCE_CONSTANT || !d->op || !d->after)
         return false;
@@ -138,7 +140,7 @@ static bool is_position_of_rows(const rk_explained *item, const rk_difference *d
         if (strcmp(d->op, ops[i]) == 0)
             return true;
     long long number = strtoll(d->after, &end, 10);
-    return end != d->after && *end == '\0' && is_of_size(item, number);
+    return strcmp(d->op, call) == 0 && end != d->after && *end == '\0' && is_of_size(item, number);
 }
 
 static size_t find_rarest(const rk_explanation *x, const rk_explained *item) {

@@ -404,7 +404,8 @@ const char *rk_advice_on_inputs(const rk_explained *item) {
                "some out. Keep such a list on the host, and move one tensor of a fixed size to the "
                "device; mask the rest.";
     if (item->takes_other_list)
-        return "The two graphs take another number of tensors of one type. If a list of them has "
+        return "The two graphs take different numbers of tensors of one type. If you changed the "
+               "source or a setting, such as the number of layers, or if a list of tensors has "
                "another length than in that run, such as the folds of a data set, there is nothing "
                "to fix: the new graph is compiled once and stored. If they are optional values, "
                "always pass them, with neutral values where there are none. Otherwise the reason "

@@ -136,8 +136,8 @@ static bool are_checks_of_one_call(const rk_explanation *x, const rk_steps *step
 }
 
 // Returns whether a graph of PyTorch/XLA handles another tensor than the one that it was compared
-// with: its only tensor has another rank; an input has a rank that is larger or smaller by two or
-// more; both have other shapes and are executed together; or both graphs, in one step, read one
+// with: its only tensor has another rank; other operations take an input whose rank differs by two
+// or more; both have other shapes and are executed together; or both graphs, in one step, read one
 // number (a statistic of each parameter, or the loss and the accuracy of an evaluation), or make a
 // tensor (the zeros of an optimizer's state); or both check tensors of two ranks.
 static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
@@ -154,8 +154,11 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
     if (is_shape && has_one_tensor(one) && has_one_tensor(other) && head &&
         !rk_same_rank(head->before, head->after))
         return true;
-    if (is_shape && head && rk_ranks_apart(head->before, head->after) > 1)
-        return true; // more than an axis that was squeezed away
+    // More than an axis that was squeezed away. (A reshape may follow in a graph with the same
+    // operations.)
+    if (is_shape && head && head->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(head) &&
+        rk_ranks_apart(head->before, head->after) > 1 && !rk_same_operations(one, other))
+        return true;
     // Two checks, of tensors of another rank.
     if (rk_is_check(one) && rk_is_check(other) && head && head->kind == RK_DIFFERENCE_SHAPE &&
         !rk_same_rank(head->before, head->after))

@@ -230,7 +230,8 @@ static bool takes_no_result(const rk_run_model *run, const rk_explained *item) {
     return takes;
 }
 
-// Returns whether a number of the earlier graph is 0, 1 or -1 in the later one.
+// Returns whether single numbers differ, one of which is 1, -1 or -0 in one of the two graphs, and
+// the first of which only the earlier graph takes.
 static bool becomes_special_number(const rk_explained *item) {
     return rk_explain_has_special_number(item) &&
            rk_explained_head(item)->kind == RK_DIFFERENCE_PARAMETER_REMOVED;

@@ -147,7 +147,7 @@ bool rk_explain_is_of_other_model(const rk_explanation *x, const rk_explained *i
     if (!item->program->has_sketch || !item->nearest->has_sketch)
         return false;
     for (size_t i = 0; i < item->differences.cause_count; i++)
-        if (is_of_width(item, &item->differences.items[i]) && !item->has_many_sizes)
+        if (is_of_width(item, &item->differences.items[i]))
             return true;
-    return !item->has_many_sizes && (rk_explain_is_of_state(item) || is_of_updated(x, item));
+    return (rk_explain_is_of_state(item) && !item->has_many_sizes) || is_of_updated(x, item);
 }

@@ -277,7 +277,8 @@ static void describe_reads(const rk_cut_place *place, rk_buf *out) {
     rk_buf_add_text(out, ", at least the first time; they are read there or on later lines");
 }
 
-// What the compilations of a finding cost. Shares of each other.
+// What the compilations of a finding cost. `shared_ns` and `start_ns` are parts of `all_ns`, and
+// may overlap.
 typedef struct costs {
     uint64_t all_ns;
     uint64_t shared_ns; // of those that another cause explains

@@ -55,7 +55,7 @@ static const rk_difference *first_but_shapes(const rk_explained *item) {
     return rk_explained_head(item);
 }
 
-// Returns whether an input has another shape, or is another input.
+// Returns whether an input has another shape; if inputs come and go, one of the same rank.
 static bool is_other_shape(const rk_explained *item, const rk_difference *d) {
     return d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) &&
            (item->cause != RK_CAUSE_PARAMETERS || rk_same_rank(d->before, d->after));

@@ -219,14 +219,15 @@ const char *rk_advice_on_shape(const rk_run_model *run, const rk_explained *item
                "are only a few sizes, such as that of a last batch, there is nothing to "
                "fix. " SELECTION;
     if (!item->nearest_of && normalizes_batch(item) && is_of_rows(item))
-        return "This size differs from the size in that run. If you changed it, as a batch size or "
-               "the width of a layer, there is nothing to fix: the new program is compiled once "
-               "and stored. If the data decide, use" BATCHES_OF_ONE_SIZE;
+        return "This size differs from the size in that run. If you changed it, such as a batch "
+               "size or the width of a layer, there is nothing to fix: the new program is "
+               "compiled once and stored. If it depends on the data, use" BATCHES_OF_ONE_SIZE;
     if (!item->nearest_of)
-        return "This size differs from the size in that run. If you changed it, as a batch size, "
-               "the width of a layer or a number of samples, there is nothing to fix: the new "
-               "program is compiled once and stored. If the data decide, pad them to one size, or "
-               "to the few buckets that `rekindle shapes` recommends, and mask the padding.";
+        return "This size differs from the size in that run. If you changed it, such as a batch "
+               "size, the width of a layer or a number of samples, there is nothing to fix: the "
+               "new program is compiled once and stored. If it depends on the data, pad to one "
+               "size, or to the few buckets that `rekindle shapes` recommends, and mask the "
+               "padding.";
     if (normalizes_batch(item) && is_of_rows(item))
         return "Each size has a program of its own, which is compiled once and stored. If there "
                "are only a few sizes, there is nothing to fix. Otherwise use" BATCHES_OF_ONE_SIZE;
