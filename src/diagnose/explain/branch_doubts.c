@@ -172,15 +172,6 @@ static bool are_checks(const rk_explained *item) {
            rk_is_check(&item->nearest->sketch);
 }
 
-// Returns whether a list may have another length than in an earlier start. With another layer, one
-// of the two graphs has lines of its own.
-static bool may_take_other_list(const rk_explained *item) {
-    return item->takes_lists ||
-           (item->takes_other_list && item->program->has_sketch && item->nearest->has_sketch &&
-            !rk_has_own_line(&item->program->sketch, &item->nearest->sketch) &&
-            !rk_has_own_line(&item->nearest->sketch, &item->program->sketch));
-}
-
 bool rk_is_executed_once(const rk_explanation *x, const rk_explained *item) {
     return rk_explained_is_torch(item) && item->nearest_of && item->step == RK_NO_STEP &&
            rk_explain_executions(x->run, item->compile) == 1;
@@ -190,14 +181,14 @@ bool rk_may_be_branch(const rk_explanation *x, const rk_explained *item) {
     return !item->is_startup && !rk_is_no_branch(item) && !rk_explained_is_constant(item) &&
            (is_of_same_lines(item) || may_be_of_other_model(item) || are_checks(item) ||
             rk_explain_is_reordered(item) || rk_explain_has_other_views(item) ||
-            may_take_other_list(item) || has_other_values(x, item) || item->follows_start ||
-            follows_first_step(x, item) || rk_explain_has_special_number(item) ||
-            rk_explain_is_of_integers(item) || is_among_growing(x, item) ||
-            rk_is_executed_once(x, item));
+            item->takes_lists || item->takes_other_list || has_other_values(x, item) ||
+            item->follows_start || follows_first_step(x, item) ||
+            rk_explain_has_special_number(item) || rk_explain_is_of_integers(item) ||
+            is_among_growing(x, item) || rk_is_executed_once(x, item));
 }
 
 rk_branch_doubt rk_branch_doubt_of(const rk_explanation *x, const rk_explained *item) {
-    bool is_list = may_take_other_list(item);
+    bool is_list = item->takes_lists || item->takes_other_list;
     return is_list                               ? RK_DOUBT_LISTS
            : may_be_of_other_model(item)         ? RK_DOUBT_MODEL
            : returns_more(item)                  ? RK_DOUBT_RESULTS
@@ -257,6 +248,10 @@ static const struct doubt_text {
          "inputs of other shapes than an earlier graph, among other differences, "
          "and the steps of its process are not known: perhaps it is another part of "
          "the job"},
+    [RK_DOUBT_PARTS] = {"takes", "take",
+                        "inputs of other shapes than an earlier graph that is executed as often, "
+                        "among other differences: perhaps they are two parts of the job, such as "
+                        "two layers"},
     [RK_DOUBT_ORDER] = {"differs", "differ",
                         "from an earlier program, but only in the order, the number or the "
                         "operands of operations of the same kinds, on the same lines"},

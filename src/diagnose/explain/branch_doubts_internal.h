@@ -17,7 +17,8 @@ typedef enum rk_branch_doubt {
     RK_DOUBT_CHECKS,
     RK_DOUBT_VIEWS,
     RK_DOUBT_ONCE,
-    RK_DOUBT_SHAPES, // of the question about shapes
+    RK_DOUBT_SHAPES, // of the question about shapes, as the next one
+    RK_DOUBT_PARTS,
     RK_DOUBT_ORDER,
 } rk_branch_doubt;
 

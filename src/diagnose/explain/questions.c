@@ -71,13 +71,27 @@ static bool has_other_shapes_too(const rk_explanation *x, const rk_explained *it
     return item->cause == RK_CAUSE_STRUCTURE || has_other_inputs;
 }
 
-// Returns whether the question about shapes is open: a graph takes inputs of other shapes, but may
-// be another part of the job.
+// Returns whether a graph of PyTorch/XLA is executed as often as the earlier graph of this run, as
+// two layers are.
+static bool is_executed_as_often(const rk_explanation *x, const rk_explained *item) {
+    uint64_t executions = rk_explain_executions(x->run, item->compile);
+    return rk_explained_is_torch(item) && item->nearest_of && executions > 0 &&
+           executions == rk_explain_executions(x->run, item->nearest_of);
+}
+
+// Returns whether a program that differs in other things, too, takes inputs of other shapes, but
+// may be another part of the job.
+static bool is_other_part(const rk_explanation *x, const rk_explained *item) {
+    return has_other_shapes_too(x, item) &&
+           (rk_is_executed_once(x, item) || is_executed_as_often(x, item));
+}
+
+// Returns whether the question about shapes is open.
 static bool may_be_other_part(const rk_explanation *x, const rk_explained *item) {
     bool found = false;
     for (size_t i = 0; i < item->differences.cause_count; i++)
         found |= is_other_shape(item, &item->differences.items[i]);
-    return found && has_other_shapes_too(x, item) && rk_is_executed_once(x, item);
+    return found && is_other_part(x, item);
 }
 
 // The difference that answers the question with yes; NULL if the item has none.
@@ -91,8 +105,8 @@ static const rk_difference *evidence_of(const rk_explanation *x, const rk_explai
         return item->accumulates ? sum_of(item)
                : asks_for_branch ? first_but_shapes(item)
                                  : rk_explained_head(item);
-    bool shapes = what->causes[RK_CAUSE_SHAPE] && has_other_shapes_too(x, item) &&
-                  !rk_is_executed_once(x, item);
+    bool shapes =
+        what->causes[RK_CAUSE_SHAPE] && has_other_shapes_too(x, item) && !is_other_part(x, item);
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if ((what->settings && d->kind >= RK_DIFFERENCE_OPTION) ||
@@ -200,7 +214,7 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
             has_other_doubts |= own != doubt;
         }
         if (what->causes[RK_CAUSE_SHAPE] && may_be_other_part(x, item)) {
-            doubt = RK_DOUBT_SHAPES;
+            doubt = is_executed_as_often(x, item) ? RK_DOUBT_PARTS : RK_DOUBT_SHAPES;
             open = open ? open : item;
             open_count++;
         }
