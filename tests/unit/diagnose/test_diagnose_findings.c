@@ -518,6 +518,12 @@ static void explain_in_two_starts(fixture *f, const char *job) {
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
 }
 
+static void a_number_of_a_package_may_not_become_an_argument(void **state) {
+    explain_in_two_starts(*state, "library_rate");
+    expect_cause(0, RK_CAUSE_CONSTANT);
+    expect_in(explanation.items[0].advice, "If a library makes the function in this call");
+}
+
 static void another_order_in_another_start_is_no_branch(void **state) {
     explain_in_two_starts(*state, "ordered");
     expect_cause(0, RK_CAUSE_STRUCTURE);
@@ -2224,6 +2230,7 @@ int main(void) {
         TEST(a_number_that_becomes_an_array_is_a_cause),
         TEST(results_of_many_sizes_are_no_state),
         TEST(one_size_of_a_start_is_no_family),
+        TEST(a_number_of_a_package_may_not_become_an_argument),
         TEST(a_size_of_an_earlier_start_is_not_padded),
         TEST(another_mapped_function_is_no_shape),
         TEST(a_branch_beside_another_width_is_a_branch),
