@@ -7,6 +7,7 @@ usage: test_cli_jax.py REKINDLE FIXTURE PRELOAD_STUB
 
 import json
 import os
+import shutil
 import stat
 import struct
 import sys
@@ -168,6 +169,16 @@ class RoundTrip(Jax):
         self.fill(name_of("jit_f", 1))
         first = self.give()
         self.assertEqual(self.give()["modules"], first["modules"])
+        self.assertEqual(len(self.json("ls")["entries"]), 1)
+
+    def test_a_pack_that_no_job_lists(self):
+        """An export was killed after it stored the pack, and before it listed it."""
+        self.fill(name_of("jit_f", 1))
+        first = self.give()
+        (listed,) = (self.store / "jobs").glob("jax-*")
+        shutil.rmtree(listed)
+        self.assertEqual(self.give()["modules"], first["modules"])
+        self.assertTrue(listed.exists())
         self.assertEqual(len(self.json("ls")["entries"]), 1)
 
     def test_inspect(self):
