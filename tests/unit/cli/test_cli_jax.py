@@ -350,6 +350,20 @@ class Environment(Jax):
         link.unlink()
         self.assertEqual(self.bring("--directory", link)["files"], 1)
 
+    def test_a_relative_path_that_jax_was_told(self):
+        """The directory does not exist yet where it is imported."""
+        name, there = "jax_cache", {"JAX_COMPILATION_CACHE_DIR": "jax_cache"}
+        for folder in ("one", "two"):
+            (self.folder / folder).mkdir()
+        self.fill(name_of("jit_f", 1), cache=self.folder / "one" / name)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder / "one")
+        self.export("--directory", name, **there)
+        os.chdir(self.folder / "two")
+        self.refused("--directory", name, says="JAX_COMPILATION_CACHE_DIR differs")
+        self.assertEqual(self.bring("--directory", name, **there)["files"], 1)
+
     def test_a_python_without_jax(self):
         done = self.call("bundle", "import", self.file, "--directory", self.cache, "--python", PYTHON,
                          store=self.other, PYTHONPATH="")  # fmt: skip
