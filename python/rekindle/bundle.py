@@ -36,8 +36,8 @@ def save(keys=(), *, job=None, run=None, modules=(), directory=None):
     Without `keys`, `job` or `run`: the last run's job. In a job, this is the job itself, with what it has stored so
     far: rekindle stores in the background. `modules`: only these, such as "pjrt" or "inductor".
 
-    `directory`: instead the files of this cache directory, which JAX (jax_compilation_cache_dir) or torch.compile has
-    filled. They belong to the packages of this Python, and are stored first.
+    With `directory`, exports the files of this cache directory instead of a job. JAX (jax_compilation_cache_dir) or
+    torch.compile has filled it. The files belong to the packages of this Python, and are stored first.
     """
     with tempfile.TemporaryDirectory(prefix="rekindle-") as folder:
         path = Path(folder) / "job.rkb"
@@ -52,7 +52,7 @@ def load(artifacts, *, trust=(), modules=(), force=False, directory=None):
 
     Raises if the bundle is refused; then nothing has changed. `trust`: public keys of other makers. `modules`: only
     these. `force`: also if flags or versions of the framework differ. `directory`: also writes the files of such a
-    directory there; files that are there stay.
+    directory there; files that are there stay, and files of a framework that this Python lacks are refused.
     """
     with tempfile.TemporaryDirectory(prefix="rekindle-") as folder:
         path = Path(folder) / "job.rkb"

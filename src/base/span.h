@@ -28,6 +28,20 @@ static inline bool rk_span_is(rk_span a, const char *text) {
     return rk_span_equal(a, rk_span_text(text));
 }
 
+static inline bool rk_span_starts(rk_span a, const char *text) {
+    size_t len = strlen(text);
+    return a.len >= len && memcmp(a.data, text, len) == 0;
+}
+
+static inline bool rk_span_ends(rk_span a, const char *text) {
+    size_t len = strlen(text);
+    return a.len >= len && memcmp(a.data + a.len - len, text, len) == 0;
+}
+
+static inline bool rk_text_ends(const char *text, const char *ending) {
+    return rk_span_ends(rk_span_text(text), ending);
+}
+
 // Returns -1, 0 or 1. Compares by bytes, then by length.
 static inline int rk_span_compare(rk_span a, rk_span b) {
     size_t shorter = a.len < b.len ? a.len : b.len;

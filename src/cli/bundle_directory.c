@@ -101,10 +101,13 @@ static rk_err *read_environment(rk_pack_family family, const storing *self, rk_p
     rk_autofree char *looked_at = NULL;
     bool found = false;
     RK_TRY(rk_pack_here_read(family, self->python, self->directory, &list, &looked_at, &found));
+    if (!found && !looked_at)
+        return rk_error(RK_NOT_FOUND,
+                        "PATH has no Python: name the one that made the caches with --python");
     if (!found)
-        return rk_error(
-            RK_NOT_FOUND, "%s has no %s: name the Python that made the caches with --python",
-            looked_at ? looked_at : "PATH has no Python, which", rk_pack_here_framework(family));
+        return rk_error(RK_NOT_FOUND,
+                        "%s has no %s: name the Python that made the caches with --python",
+                        looked_at, rk_pack_here_framework(family));
     rk_json json = rk_json_on(json_text);
     rk_components_write(&list, &json);
     rk_components_digest(&list, &place->environment);
@@ -126,9 +129,9 @@ static rk_err *store_family(storing *self, rk_pack_family family, const rk_pack_
     packs.place.store = self->store;
     RK_TRY(rk_pack_job_learn(&packs));
     rk_err *err = rk_pack_keep(&packs, self->fd, files, rk_realtime_ns());
-    if (!err && packs.source_count && packs.kept == 0)
+    if (!err && packs.source_count && packs.listed == 0)
         err = rk_pack_list_note(&packs.place, NULL, 0); // it is used, and stays
-    if (!err && packs.source_count + packs.kept == 0)
+    if (!err && packs.source_count + packs.listed == 0)
         err = rk_error(RK_NOT_FOUND,
                        "no file of %s in %s can be exported: each is empty, cut off, changing, or "
                        "larger than 248 MiB",

@@ -1,5 +1,5 @@
-// A cache directory that is not one of `rekindle run`, of torch.compile or of JAX: its files go
-// into the store before an export, and come out of it after an import.
+// A cache directory of torch.compile or JAX that `rekindle run` does not manage: its files go into
+// the store before an export, and come out of it after an import.
 #pragma once
 
 #include "cli/bundle_plan.h"
@@ -24,7 +24,8 @@ RK_NODISCARD rk_err *rk_bundle_directory_store(const rk_settings *settings, cons
 
 // Finds whose files of a plan belong into the directory, which may not exist. Writes nothing.
 // RK_FAILED_PRECONDITION, with the remedy, if the plan has none, if those of two frameworks come
-// into question, or if the directory holds files of something else.
+// into question, or if the directory holds files of the other framework. Files of JAX come only
+// into a directory that is empty or has such files.
 RK_NODISCARD rk_err *rk_bundle_directory_choose(const rk_bundle_plan *plan, const char *directory,
                                                 rk_pack_family *out_family);
 

@@ -6,6 +6,8 @@
 #include "cli/fail.h"
 #include "cli/table.h"
 
+static const char autotune[] = "autotune"; // the module
+
 void rk_bundle_groups_cleanup(rk_bundle_groups *groups) {
     for (size_t i = 0; i < groups->count; i++) {
         rk_free(groups->items[i].id);
@@ -24,13 +26,23 @@ static bool find(const rk_bundle_groups *groups, const char *id, size_t *out_ind
     return false;
 }
 
+// Writes the name of a group. It begins with the digits of the environment.
+static void add_id(rk_buf *id, rk_span environment, bool is_autotune, rk_span name_space) {
+    rk_buf_add_span(id, environment);
+    rk_buf_add_text(id, is_autotune ? " autotune " : "  ");
+    rk_buf_add_span(id, name_space);
+}
+
 rk_err *rk_bundle_groups_of_entry(rk_bundle_groups *groups, const rk_entry *entry,
                                   size_t *out_index) {
     RK_AUTO(rk_buf) id = RK_BUF_INIT(0);
+    char hex[RK_DIGEST_HEX_CHARS + 1];
     json_t *metadata = rk_out_parsed(entry->metadata);
     const char *name_space = json_string_value(json_object_get(metadata, "namespace"));
-    rk_buf_add_hex(&id, rk_digest_span(&entry->key.environment));
-    rk_buf_add_format(&id, " %s", name_space ? name_space : "");
+    const char *module = json_string_value(json_object_get(metadata, "pack"));
+    rk_digest_to_hex(&entry->key.environment, hex);
+    add_id(&id, rk_span_text(hex), module && strcmp(module, autotune) == 0,
+           rk_span_text(name_space ? name_space : ""));
     json_decref(metadata);
     if (find(groups, rk_need_text(&id), out_index))
         return NULL;
@@ -44,15 +56,14 @@ rk_err *rk_bundle_groups_of_entry(rk_bundle_groups *groups, const rk_entry *entr
 }
 
 rk_err *rk_bundle_groups_of_item(rk_bundle_groups *groups, const rk_bundle *bundle,
-                                 const rk_bundle_item *item, const rk_bundle_part *part,
-                                 size_t *out_index) {
+                                 const rk_bundle_module *module, const rk_bundle_item *item,
+                                 const rk_bundle_part *part, size_t *out_index) {
     RK_AUTO(rk_buf) id = RK_BUF_INIT(0);
     rk_span environment, name_space;
     if (rk_bundle_attribute_find(item->attributes, "environment", &environment) &&
         rk_bundle_attribute_find(item->attributes, "namespace", &name_space)) {
-        rk_buf_add_span(&id, environment);
-        rk_buf_add_byte(&id, ' ');
-        rk_buf_add_span(&id, name_space);
+        add_id(&id, environment, part->kind == RK_PART_PACK && rk_span_is(module->name, autotune),
+               name_space);
         if (find(groups, rk_need_text(&id), out_index))
             return NULL;
     }
@@ -61,18 +72,39 @@ rk_err *rk_bundle_groups_of_item(rk_bundle_groups *groups, const rk_bundle *bund
     return rk_bundle_groups_of_entry(groups, &entry.view.entry, out_index);
 }
 
-const rk_bundle_group *rk_bundle_groups_main(const rk_bundle_groups *groups) {
-    for (size_t i = 0; i < groups->head->made_with.count; i++) {
-        const rk_bundle_pair *pair = &groups->head->made_with.items[i];
-        if (!rk_span_is(pair->name, "environment"))
-            continue;
-        for (size_t k = 0; k < groups->count; k++) {
-            const char *id = groups->items[k].id;
-            if (rk_span_equal(pair->value, rk_span_of(id, RK_DIGEST_HEX_CHARS)))
-                return &groups->items[k];
-        }
+rk_err *rk_bundle_groups_check_python(const rk_bundle_groups *groups) {
+    const rk_bundle_verdict *lacking = NULL;
+    for (size_t i = 0; i < groups->count; i++) {
+        const rk_bundle_verdict *verdict = &groups->items[i].verdict;
+        if (verdict->is_pack && !verdict->lacks_framework)
+            return NULL;
+        lacking = verdict->lacks_framework ? verdict : lacking;
     }
-    return groups->count ? &groups->items[0] : NULL;
+    return lacking ? rk_error(RK_NOT_FOUND, "%s", lacking->why) : NULL;
+}
+
+// The first group of the environment, which may be empty: of any. Prefers one that is not blocked.
+static const rk_bundle_group *first_of(const rk_bundle_groups *groups, rk_span environment) {
+    const rk_bundle_group *best = NULL;
+    for (size_t i = 0; i < groups->count; i++) {
+        const rk_bundle_group *one = &groups->items[i];
+        if (environment.len &&
+            !rk_span_equal(environment, rk_span_of(one->id, RK_DIGEST_HEX_CHARS)))
+            continue;
+        if (!best || (best->verdict.use == RK_USE_NO && one->verdict.use != RK_USE_NO))
+            best = one;
+    }
+    return best;
+}
+
+const rk_bundle_group *rk_bundle_groups_main(const rk_bundle_groups *groups) {
+    const rk_bundle_group *found = NULL;
+    for (size_t i = 0; i < groups->head->made_with.count && !found; i++) {
+        const rk_bundle_pair *pair = &groups->head->made_with.items[i];
+        if (rk_span_is(pair->name, "environment"))
+            found = first_of(groups, pair->value);
+    }
+    return found ? found : first_of(groups, (rk_span){0});
 }
 
 // One side of a mismatch, in one line.

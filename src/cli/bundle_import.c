@@ -275,17 +275,29 @@ static void print_json(const importer *s) {
     rk_out_print(object);
 }
 
+static bool is_refused(const importer *s, size_t group) {
+    const rk_bundle_verdict *verdict = &s->plan.groups.items[group].verdict;
+    return verdict->use == RK_USE_NO || (verdict->differs && !s->request->force);
+}
+
+// True if an earlier group was refused for the same reason.
+static bool was_said(const importer *s, size_t group) {
+    const char *why = s->plan.groups.items[group].verdict.why;
+    for (size_t i = 0; i < group; i++)
+        if (is_refused(s, i) && strcmp(s->plan.groups.items[i].verdict.why, why) == 0)
+            return true;
+    return false;
+}
+
 static void print_text(const importer *s) {
     RK_AUTO(rk_buf) line = RK_BUF_INIT(0);
     rk_buf_add_text(&line, s->request->dry_run ? "would import" : "imported");
     rk_bundle_part_add_counts(s->imported, &line);
     rk_buf_add_format(&line, " (%s); already there: %zu; refused: %zu",
                       rk_text_bytes(s->imported_bytes).text, sum(s->present), sum(s->refused));
-    for (size_t i = 0; i < s->plan.groups.count && sum(s->refused); i++) {
-        const rk_bundle_verdict *verdict = &s->plan.groups.items[i].verdict;
-        if (verdict->use == RK_USE_NO || (verdict->differs && !s->request->force))
-            rk_buf_add_format(&line, " (%s)", verdict->why);
-    }
+    for (size_t i = 0; i < s->plan.groups.count && sum(s->refused); i++)
+        if (is_refused(s, i) && !was_said(s, i))
+            rk_buf_add_format(&line, " (%s)", s->plan.groups.items[i].verdict.why);
     rk_term_line(rk_need_text(&line), 2);
 }
 

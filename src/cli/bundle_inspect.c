@@ -58,10 +58,10 @@ static void count_use(inspection *s, json_t *one, rk_bundle_use use, const char 
 }
 
 // An entry that cannot be read is not used; the other ones are examined nevertheless.
-static rk_err *judge_item(inspection *s, const rk_bundle_item *item, const rk_bundle_part *part,
-                          json_t *one) {
+static rk_err *judge_item(inspection *s, const rk_bundle_module *module, const rk_bundle_item *item,
+                          const rk_bundle_part *part, json_t *one) {
     size_t index;
-    rk_err *err = rk_bundle_groups_of_item(&s->groups, s->bundle, item, part, &index);
+    rk_err *err = rk_bundle_groups_of_item(&s->groups, s->bundle, module, item, part, &index);
     if (!err) {
         const rk_bundle_verdict *verdict = &s->groups.items[index].verdict;
         count_use(s, one, verdict->use,
@@ -109,7 +109,7 @@ static rk_err *add_entry(inspection *s, const rk_bundle_module *module,
     set_attribute(one, item, "compile_seconds", "compile_seconds", true);
     rk_out_set(one, "bytes", rk_out_uint(rk_bundle_blob_of(s->bundle, item).raw_bytes));
     if (s->request->for_this_machine)
-        return judge_item(s, item, &part, one);
+        return judge_item(s, module, item, &part, one);
     rk_out_set(one, "used", rk_out_string(NULL));
     rk_out_set(one, "why", rk_out_string(NULL));
     return NULL;
@@ -369,6 +369,7 @@ static rk_err *examine(inspection *s) {
         for (size_t k = 0; k < modules[i].item_count; k++)
             if (rk_bundle_module_is_known(modules[i].name))
                 RK_TRY(add_entry(s, &modules[i], &modules[i].items[k]));
+    RK_TRY(rk_bundle_groups_check_python(&s->groups));
     json_t *result = result_json(s);
     if (s->request->json) {
         rk_out_print(result);

@@ -18,9 +18,12 @@ typedef struct judge {
     const rk_machine *machine;
     const rk_bundle_head *head;
     rk_bundle_verdict *out;
-    bool blocks;    // a mismatch of something that a job cannot change
-    bool other_key; // a mismatch of something that is part of the key
-    bool is_known;  // what this machine has is known
+    bool blocks;           // a mismatch of something that a job cannot change
+    bool other_key;        // a mismatch of something that is part of the key
+    bool is_known;         // what this machine has is known
+    rk_pack_family family; // of the pack, if it is one
+    rk_pack_module module; // of the pack
+    bool is_accelerated;   // the pack was made with a plugin for GPUs or TPUs
 } judge;
 
 static void add(judge *j, const char *what, const char *bundle, const char *here, bool blocks) {
@@ -139,21 +142,6 @@ static rk_err *compare_cpu(judge *j, const json_t *environment) {
     return err;
 }
 
-// Of a pack's environment, without torch, only the features of the CPU are known.
-static rk_err *compare_features(judge *j, const json_t *environment) {
-    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
-    json_t *theirs = of(environment, features_name);
-    json_t *ours = of(j->machine->components, features_name);
-    rk_err *err = json_array_size(theirs) && json_array_size(ours)
-                      ? rk_diff_components(theirs, ours, &list)
-                      : NULL;
-    json_decref(theirs);
-    json_decref(ours);
-    if (!err)
-        add_differences(j, &list, true);
-    return err;
-}
-
 // A machine without a GPU may prepare a store for one with a GPU. The number of threads is that of
 // the job, and not of this command.
 static bool is_not_known(const judge *j, const rk_difference *d) {
@@ -166,30 +154,48 @@ static bool is_not_known(const judge *j, const rk_difference *d) {
     return strcmp(d->attribute, "gpu") == 0 && !d->after;
 }
 
-static bool has_component(const json_t *list, const char *name) {
-    json_t *found = of(list, name);
-    bool has = json_array_size(found) > 0;
-    json_decref(found);
+// True for a list with a plugin for GPUs or TPUs.
+static bool has_accelerator(const json_t *list) {
+    static const char *const plugins[] = {"jax_cuda", "jax_rocm", "libtpu"};
+    bool has = false;
+    for (size_t i = 0; i < RK_ARRAY_LEN(plugins); i++) {
+        json_t *found = of(list, plugins[i]);
+        has |= json_array_size(found) > 0;
+        json_decref(found);
+    }
     return has;
 }
 
-// True for a difference with which the files are of no use. torch.compile's keys lack most of what
-// they depend on. JAX's keys have the version of jaxlib and its plugins, so that files of another
-// version are never used, and do no harm; code for a CPU with other features could. Functions that
-// were compiled for a GPU have no code for the CPU.
-static bool blocks_pack(rk_pack_family family, const rk_difference *d, bool has_gpu) {
-    if (family != RK_FAMILY_JAX)
-        return is_fixed(d);
-    return d->kind == RK_DIFFERENCE_TOPOLOGY &&
-           !(has_gpu && strcmp(d->attribute, features_name) == 0);
+static bool is_side(const rk_difference *d, const char *value) {
+    return (d->before && strcmp(d->before, value) == 0) ||
+           (d->after && strcmp(d->after, value) == 0);
 }
 
-// `has_gpu`: the pack was made on a machine with a GPU.
-static void add_pack_differences(judge *j, rk_pack_family family, const rk_differences *list,
-                                 bool has_gpu) {
+// True for a difference with which files of JAX do harm, or are of no use to any job. JAX's keys
+// have the versions of jaxlib and its plugins, and the devices: functions of other ones are never
+// used, and do no harm. What the keys lack:
+// - the features of the CPU, in part: code for another CPU can kill a job. With a plugin for GPUs
+//   or TPUs, most functions have no code for the CPU;
+// - whether a file is of zlib or of Python's zstd: JAX cannot read the other one, at each start,
+//   and does not replace it;
+// - for results of autotuning, the version of XLA: with those of another one, a compilation can
+//   fail.
+static bool blocks_jax(const judge *j, const rk_difference *d) {
+    if (strcmp(d->attribute, features_name) == 0)
+        return !j->is_accelerated;
+    if (strcmp(d->attribute, "jax.compression") == 0)
+        return j->module == RK_PACK_JAX && !is_side(d, "zstandard");
+    if (d->kind == RK_DIFFERENCE_VERSION)
+        return j->module == RK_PACK_AUTOTUNE;
+    return strcmp(d->attribute, "host.machine") == 0;
+}
+
+static void add_pack_differences(judge *j, const rk_differences *list) {
     for (size_t i = 0; i < list->count; i++) {
         const rk_difference *d = &list->items[i];
-        bool known = !is_not_known(j, d), blocks = blocks_pack(family, d, has_gpu);
+        bool known = !is_not_known(j, d);
+        // torch.compile's keys lack most of what they depend on.
+        bool blocks = j->family == RK_FAMILY_JAX ? blocks_jax(j, d) : is_fixed(d);
         j->is_known &= known;
         j->other_key |= known;
         if (!known && strcmp(d->attribute, RK_JAX_DIRECTORY) == 0)
@@ -200,24 +206,38 @@ static void add_pack_differences(judge *j, rk_pack_family family, const rk_diffe
     }
 }
 
-static rk_err *compare_pack(judge *j, rk_pack_family family, const json_t *environment) {
+// Without the framework, only the features of this CPU are known.
+static rk_err *compare_features(judge *j, const json_t *environment) {
     __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
-    const rk_machine *machine = j->machine;
-    bool has_gpu = has_component(environment, "gpu");
-    if (!machine->packs[family].components) {
-        if (machine->python_asked)
-            return rk_error(RK_NOT_FOUND, "--python %s: rekindle finds no %s in its folders",
-                            machine->python_asked, rk_pack_here_framework(family));
-        j->is_known = false;
-        j->out->why_not_known =
-            family == RK_FAMILY_JAX
-                ? "no JAX was found to compare with: --python names its Python"
-                : "no torch was found to compare with: --python names its Python";
-        return family == RK_FAMILY_JAX && has_gpu ? NULL : compare_features(j, environment);
+    json_t *theirs = of(environment, features_name);
+    json_t *ours = of(j->machine->components, features_name);
+    rk_err *err = json_array_size(theirs) && json_array_size(ours)
+                      ? rk_diff_components(theirs, ours, &list)
+                      : NULL;
+    json_decref(theirs);
+    json_decref(ours);
+    if (!err)
+        add_pack_differences(j, &list);
+    return err;
+}
+
+static rk_err *compare_pack(judge *j, const json_t *environment) {
+    __attribute__((cleanup(rk_differences_cleanup))) rk_differences list = {0};
+    const json_t *here = j->machine->packs[j->family].components;
+    j->is_accelerated = has_accelerator(environment);
+    if (here) {
+        RK_TRY(rk_diff_components(environment, here, &list));
+        add_pack_differences(j, &list);
+        return NULL;
     }
-    RK_TRY(rk_diff_components(environment, machine->packs[family].components, &list));
-    add_pack_differences(j, family, &list, has_gpu);
-    return NULL;
+    j->is_known = false;
+    j->out->lacks_framework = j->machine->python_asked != NULL;
+    if (j->out->lacks_framework)
+        return NULL;
+    j->out->why_not_known = j->family == RK_FAMILY_JAX
+                                ? "no JAX was found to compare with: --python names its Python"
+                                : "no torch was found to compare with: --python names its Python";
+    return compare_features(j, environment);
 }
 
 static rk_err *compare_metadata(judge *j, const json_t *metadata) {
@@ -285,24 +305,32 @@ static bool has_mismatch(const json_t *mismatches, const char *what) {
 }
 
 // Says with what a pack was compared, and what helps.
-static void add_remedies(judge *j, rk_pack_family family) {
+static void add_remedies(judge *j) {
     rk_bundle_verdict *out = j->out;
     bool path_differs = has_mismatch(out->mismatches, RK_JAX_DIRECTORY);
-    if (json_array_size(out->mismatches) > path_differs && j->machine->packs[family].components)
-        out->why =
-            add_python(out->why, rk_pack_here_framework(family), j->machine->packs[family].python);
+    size_t others = json_array_size(out->mismatches) - (path_differs ? 1 : 0);
+    if (others && j->machine->packs[j->family].components)
+        out->why = add_python(out->why, rk_pack_here_framework(j->family),
+                              j->machine->packs[j->family].python);
     if (path_differs)
         out->why = add_path_remedy(out->why);
 }
 
-// `family`: RK_PACK_FAMILIES if the entry is no pack.
-static void conclude(judge *j, rk_pack_family family) {
+// "--python /usr/bin/python3: rekindle finds no JAX in its folders"
+static char *explain_lack(const judge *j) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(0);
+    rk_buf_add_format(&text, "--python %s: rekindle finds no %s in its folders",
+                      j->machine->python_asked, rk_pack_here_framework(j->family));
+    return rk_need(rk_strdup(rk_need_text(&text)));
+}
+
+static void conclude(judge *j) {
     rk_bundle_verdict *out = j->out;
     out->differs = json_array_size(out->mismatches) > 0;
-    out->why = explain(out->mismatches);
-    if (family != RK_PACK_FAMILIES)
-        add_remedies(j, family);
-    if (j->blocks)
+    out->why = out->lacks_framework ? explain_lack(j) : explain(out->mismatches);
+    if (out->is_pack && !out->lacks_framework)
+        add_remedies(j);
+    if (j->blocks || out->lacks_framework)
         out->use = RK_USE_NO;
     else if (j->other_key)
         out->use = RK_USE_NO_WARNING;
@@ -310,13 +338,13 @@ static void conclude(judge *j, rk_pack_family family) {
         out->use = j->is_known ? RK_USE_YES : RK_USE_NOT_KNOWN;
 }
 
-// RK_PACK_FAMILIES: it is no pack.
-static rk_pack_family family_of(const json_t *metadata) {
-    rk_pack_family family;
+// False if it is no pack.
+static bool find_family(judge *j, const json_t *metadata) {
     const char *platform = json_string_value(json_object_get(metadata, "platform"));
-    bool is_pack = json_string_value(json_object_get(metadata, "pack")) && platform &&
-                   rk_pack_family_parse(platform, &family);
-    return is_pack ? family : RK_PACK_FAMILIES;
+    const char *module = json_string_value(json_object_get(metadata, "pack"));
+    if (!module || !rk_pack_module_parse(module, &j->module))
+        j->module = RK_PACK_MODULES;
+    return module && platform && rk_pack_family_parse(platform, &j->family);
 }
 
 rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
@@ -329,10 +357,9 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     rk_digest_to_hex(&entry->key.environment, hex);
     out_verdict->mismatches = rk_out_array();
     out_verdict->why_not_known = "";
-    rk_pack_family family = family_of(metadata);
-    bool is_pack = family != RK_PACK_FAMILIES;
+    bool is_pack = out_verdict->is_pack = find_family(&j, metadata);
     j.is_known = is_pack || machine->run;
-    rk_err *err = is_pack        ? compare_pack(&j, family, environment)
+    rk_err *err = is_pack        ? compare_pack(&j, environment)
                   : machine->run ? compare_known(&j, environment, hex)
                                  : compare_cpu(&j, environment);
     if (!err)
@@ -340,6 +367,6 @@ rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
     json_decref(components);
     json_decref(metadata);
     if (!err)
-        conclude(&j, family);
+        conclude(&j);
     return err;
 }

@@ -27,8 +27,7 @@ typedef struct rk_machine {
 void rk_machine_cleanup(rk_machine *machine);
 
 // `store` may be NULL. `settings` must outlive `out_machine`, which must be zeroed but for
-// `python_asked` and
-// `directory`.
+// `python_asked` and `directory`.
 RK_NODISCARD rk_err *rk_machine_read(const rk_settings *settings, rk_store *store,
                                      rk_machine *out_machine);
 
@@ -42,14 +41,15 @@ typedef enum rk_bundle_use {
 // The judgement about entries with one environment.
 typedef struct rk_bundle_verdict {
     rk_bundle_use use;
-    bool differs;       // there are mismatches, perhaps such that the entry is used nevertheless
-    json_t *mismatches; // owned: [{"what","bundle","here","blocks"}]
-    char *why;          // owned; "" if there are no mismatches
+    bool is_pack;
+    bool lacks_framework; // the Python that was asked for does not have the framework of the pack
+    bool differs;         // there are mismatches, perhaps such that the entry is used nevertheless
+    json_t *mismatches;   // owned: [{"what","bundle","here","blocks"}]
+    char *why;            // owned; "" if there are no mismatches
     const char *why_not_known; // static; "" if nothing tells
 } rk_bundle_verdict;
 void rk_bundle_verdict_cleanup(rk_bundle_verdict *verdict);
 
-// `out_verdict` must be zeroed. RK_NOT_FOUND, for a pack, if the Python that was asked for does not
-// have the framework.
+// `out_verdict` must be zeroed; owned: rk_bundle_verdict_cleanup.
 RK_NODISCARD rk_err *rk_machine_judge(const rk_machine *machine, const rk_bundle_head *head,
                                       const rk_entry *entry, rk_bundle_verdict *out_verdict);

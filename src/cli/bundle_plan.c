@@ -98,14 +98,16 @@ static void list_items(rk_bundle_plan *plan) {
 
 // The error if all entries are refused, with the table of the differences.
 static rk_err *refuse_all(const rk_bundle_plan *plan) {
-    const rk_bundle_group *group = rk_bundle_groups_main(&plan->groups);
-    bool blocked = true;
-    for (size_t i = 0; i < plan->groups.count; i++)
-        blocked = blocked && plan->groups.items[i].verdict.use == RK_USE_NO;
+    const rk_bundle_group *group = rk_bundle_groups_main(&plan->groups), *open = NULL;
+    for (size_t i = 0; i < plan->groups.count && !open; i++)
+        if (plan->groups.items[i].verdict.use != RK_USE_NO)
+            open = &plan->groups.items[i];
+    if (open && group->verdict.use == RK_USE_NO)
+        group = open; // --force imports these
     char *table = rk_bundle_mismatches_text(group->verdict.mismatches);
     rk_fail_set_details(table);
     free(table);
-    if (blocked)
+    if (!open)
         return rk_error(RK_ABORTED, "nothing in it can be used on this machine: %s",
                         group->verdict.why);
     return rk_error(RK_ABORTED,
@@ -118,6 +120,7 @@ rk_err *rk_bundle_plan_make(rk_bundle_plan *plan, bool force) {
     size_t entries = 0, refused = 0;
     list_items(plan);
     RK_TRY(plan_items(plan, force));
+    RK_TRY(rk_bundle_groups_check_python(&plan->groups));
     for (size_t i = 0; i < plan->count; i++) {
         entries += plan->items[i].part.kind != RK_PART_MANIFEST;
         refused += plan->items[i].fate == RK_FATE_REFUSED;

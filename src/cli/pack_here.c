@@ -48,11 +48,13 @@ static bool is_same_folder(const char *a, const char *b) {
            first.st_ino == second.st_ino;
 }
 
-// Appends the path by which JAX knows the directory: the variable, if it names the same one.
+// Appends the path by which JAX knows the directory: the variable, if it names the same one. With
+// the same text it does, also where the directory does not exist yet.
 static void add_jax_path(const char *directory, rk_buf *out) {
     char here[PATH_MAX];
     const char *variable = get(RK_JAX_DIRECTORY);
-    if (variable && (!directory || is_same_folder(variable, directory)))
+    if (variable &&
+        (!directory || strcmp(variable, directory) == 0 || is_same_folder(variable, directory)))
         directory = variable;
     else if (directory && directory[0] != '/' && getcwd(here, sizeof here))
         rk_buf_add_format(out, "%s/", here);

@@ -8,19 +8,16 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
+#include "base/temporary.h"
 
 #define LOCK_WAIT_NS (UINT64_C(10) * 1000000000) // as JAX itself waits
 
 static const char lock_name[] = ".lockfile", entry_ending[] = "-cache", time_ending[] = "-atime";
 
-static bool ends(const char *name, const char *ending) {
-    size_t len = strlen(name), ending_len = strlen(ending);
-    return len >= ending_len && strcmp(name + len - ending_len, ending) == 0;
-}
-
 bool rk_jax_directory_has_name(const char *name) {
     return strcmp(name, lock_name) == 0 || strncmp(name, "xla_gpu_", 8) == 0 ||
-           strncmp(name, ".tmp-", 5) == 0 || ends(name, entry_ending) || ends(name, time_ending);
+           rk_temporary_is_name(name) || rk_text_ends(name, entry_ending) ||
+           rk_text_ends(name, time_ending);
 }
 
 // Takes the lock, if the directory has one. `*out_fd` holds it: closing it releases the lock.
@@ -68,20 +65,39 @@ static rk_err *add_time(int directory_fd, const char *path, const char *entry) {
 static rk_err *restore_entry(int directory_fd, const char *path, const char *name,
                              const rk_pack_item *item, rk_pack_restored *sums) {
     rk_autofd lock = -1;
-    RK_TRY(take_lock(directory_fd, path, &lock));
-    RK_TRY(add_time(directory_fd, path, name));
-    return rk_pack_restore(directory_fd, path, item, 1, sums);
+    rk_err *err = take_lock(directory_fd, path, &lock);
+    if (!err)
+        err = add_time(directory_fd, path, name);
+    if (!err)
+        return rk_pack_restore(directory_fd, path, item, 1, sums);
+    sums->failed++;
+    sums->is_full |= rk_pack_restore_is_full(err);
+    return err;
+}
+
+static rk_err *restore_one(int directory_fd, const char *path, const rk_pack_item *item,
+                           rk_pack_restored *sums) {
+    char name[RK_PACK_NAME_MAX_BYTES + 1];
+    rk_pack_item_name(item, name);
+    bool is_entry = !strchr(name, '/') && rk_text_ends(name, entry_ending);
+    return is_entry && !sums->is_full ? restore_entry(directory_fd, path, name, item, sums)
+                                      : rk_pack_restore(directory_fd, path, item, 1, sums);
 }
 
 rk_err *rk_jax_directory_restore(int directory_fd, const char *path, const rk_pack_item *items,
                                  size_t count, rk_pack_restored *sums) {
+    rk_err *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        char name[RK_PACK_NAME_MAX_BYTES + 1];
-        rk_pack_item_name(&items[i], name);
-        if (!strchr(name, '/') && ends(name, entry_ending))
-            RK_TRY(restore_entry(directory_fd, path, name, &items[i], sums));
+        rk_err *err = restore_one(directory_fd, path, &items[i], sums);
+        bool is_locked = rk_err_code(err) == RK_UNAVAILABLE;
+        if (first)
+            rk_err_drop(err, "the first one is reported");
         else
-            RK_TRY(rk_pack_restore(directory_fd, path, &items[i], 1, sums));
+            first = err;
+        if (is_locked) {
+            sums->failed += count - i - 1;
+            break;
+        }
     }
-    return NULL;
+    return first;
 }

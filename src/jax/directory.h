@@ -12,8 +12,9 @@
 #include "pack/restore.h"
 
 // As rk_pack_restore, with a time of use beside each function, also if its file was there: that of
-// this call, since the functions are to stay. Holds the lock for one file at a time. RK_UNAVAILABLE
-// if a job holds it for 10 seconds.
+// this call, since the functions are to stay. A function whose time cannot be written is not
+// written. Holds the lock for one file at a time. If a job holds it for 10 seconds, this is the
+// last file that is tried, and the error is RK_UNAVAILABLE unless there was one before.
 RK_NODISCARD rk_err *rk_jax_directory_restore(int directory_fd, const char *path,
                                               const rk_pack_item *items, size_t count,
                                               rk_pack_restored *sums);

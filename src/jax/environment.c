@@ -47,16 +47,20 @@ bool rk_jax_keys_have_path(const char *xla_caches) {
 }
 
 void rk_jax_path_add(const char *path, rk_buf *out) {
-    bool is_absolute = path[0] == '/';
-    size_t before = out->len;
+    size_t slashes = strspn(path, "/");
+    bool is_empty = true;
+    rk_buf_add_text(out, slashes == 2 ? "//" : slashes ? "/" : "");
     while (*path) {
         size_t len = strcspn(path, "/");
         if (len > 1 || (len == 1 && path[0] != '.')) {
-            rk_buf_add_text(out, is_absolute || out->len > before ? "/" : "");
+            rk_buf_add_text(out, is_empty ? "" : "/");
             rk_buf_add(out, path, len);
+            is_empty = false;
         }
         path += len + (path[len] == '/');
     }
+    if (is_empty && !slashes)
+        rk_buf_add_text(out, ".");
 }
 
 rk_err *rk_jax_environment_read(const rk_jax_install *install, const char *path,

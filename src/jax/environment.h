@@ -2,7 +2,8 @@
 // of different environments are in different packs.
 //
 // JAX finds a file by a key that has the version of jaxlib, the version of the platform (with that
-// of its plugin), the devices, the compression and the compile options (jax/_src/cache_key.py).
+// of its plugin), the devices, the compile options (jax/_src/cache_key.py), and whether the package
+// zstandard compresses the file.
 //
 // Features of the CPU are in it only as far as the plugin's fingerprint of its topology has them:
 // that of jaxlib 0.10.2 does; that of an older build of the CPU plugin is the same for two sets of
@@ -21,7 +22,8 @@
 // True if keys have the path. `xla_caches`: JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES; NULL: not set.
 bool rk_jax_keys_have_path(const char *xla_caches);
 
-// Appends the path as it is in keys, without empty parts and ".": what pathlib makes of it.
+// Appends the path as it is in keys: what pathlib makes of it. Empty parts and "." are left out,
+// but not two slashes at the start.
 void rk_jax_path_add(const char *path, rk_buf *out);
 
 // Lists the components, sorted. Names: jax, jaxlib, jax.compression, the names of plugins, gpu,

@@ -35,19 +35,15 @@ static rk_err *read_version(const char *folder, const char *file, char **out_ver
     return NULL;
 }
 
-static bool ends(const char *name, size_t len, const char *ending) {
-    size_t ending_len = strlen(ending);
-    return len > ending_len && memcmp(name + len - ending_len, ending, ending_len) == 0;
-}
-
 // The name of a package, as folders "….dist-info" have it.
-static bool is_plugin(const char *name, size_t len) {
+static bool is_plugin(rk_span name) {
     static const char *const others[] = {"libtpu", "libtpu_nightly", "jax_metal",
                                          "intel_extension_for_openxla", "xla_cpu_pjrt"};
-    if (strncmp(name, "jax_", 4) == 0 && (ends(name, len, "_plugin") || ends(name, len, "_pjrt")))
+    if (rk_span_starts(name, "jax_") &&
+        (rk_span_ends(name, "_plugin") || rk_span_ends(name, "_pjrt")))
         return true;
     for (size_t i = 0; i < RK_ARRAY_LEN(others); i++)
-        if (strlen(others[i]) == len && memcmp(others[i], name, len) == 0)
+        if (rk_span_is(name, others[i]))
             return true;
     return false;
 }
@@ -57,8 +53,8 @@ static rk_err *visit_package(void *context, const char *name) {
     static const char suffix[] = ".dist-info";
     rk_jax_install *install = context;
     size_t len = strlen(name), name_len = strcspn(name, "-");
-    if (!ends(name, len, suffix) || name_len + sizeof suffix >= len || !is_plugin(name, name_len) ||
-        install->plugin_count == PLUGINS_MAX)
+    if (!rk_text_ends(name, suffix) || name_len + sizeof suffix >= len ||
+        !is_plugin(rk_span_of(name, name_len)) || install->plugin_count == PLUGINS_MAX)
         return NULL;
     rk_jax_plugin *plugins =
         rk_realloc(install->plugins, (install->plugin_count + 1) * sizeof *plugins);

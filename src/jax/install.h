@@ -14,7 +14,8 @@ typedef struct rk_jax_install {
     rk_jax_plugin *plugins; // owned; that are installed beside jax
     size_t plugin_count;
     // How JAX compresses a file of its cache: "zstd" of Python 3.14 and later, the package
-    // "zstandard", or "zlib". JAX's keys have it (get_cache_key in jax/_src/compilation_cache.py).
+    // "zstandard", or "zlib". JAX's keys have "zstandard" or else "zlib", also for Python's zstd
+    // (get_cache_key in jax/_src/compilation_cache.py).
     const char *compression; // static
 } rk_jax_install;
 void rk_jax_install_cleanup(rk_jax_install *install);

@@ -150,7 +150,7 @@ static bool is_whole(const char *name, rk_span start, uint64_t bytes) {
 }
 
 static bool is_cut_frame(const char *name, rk_span content) {
-    return rk_layout_ends(rk_span_text(name), "-cache") && content.len >= 4 &&
+    return rk_text_ends(name, "-cache") && content.len >= 4 &&
            rk_load_u32le(content.data) == ZSTD_MAGICNUMBER &&
            ZSTD_findFrameCompressedSize(content.data, content.len) != content.len;
 }

@@ -36,6 +36,7 @@ typedef struct rk_pack_job {
     size_t source_count;
     uint64_t damaged;          // packs that could not be used
     uint64_t kept, kept_bytes; // files that were stored (pack/keep.h)
+    uint64_t listed;           // those, and files whose pack another start had stored
     uint64_t not_kept;         // files that could not be stored, or are too large
     bool (*must_stop)(void);   // set by the caller: ends the storing of files; NULL: never
 } rk_pack_job;

@@ -195,6 +195,7 @@ static rk_err *store_batch(batch *self) {
     if (!err)
         err = store_items(self, &stored);
     counts->not_kept += err ? self->new_count : 0;
+    counts->listed += err ? 0 : self->new_count;
     counts->kept += stored && !err ? self->new_count : 0;
     counts->kept_bytes += stored && !err ? self->new_bytes : 0;
     batch_cleanup(self);

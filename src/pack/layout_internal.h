@@ -10,9 +10,6 @@ RK_HIDDEN bool rk_layout_torch_keeps_folder(const char *path);
 RK_HIDDEN bool rk_layout_jax_module_of(const char *path, rk_pack_module *out_module);
 RK_HIDDEN bool rk_layout_jax_keeps_folder(const char *path);
 
-RK_HIDDEN bool rk_layout_starts(rk_span part, const char *text);
-RK_HIDDEN bool rk_layout_ends(rk_span part, const char *text);
-
 // Takes the part of a path up to the next slash.
 RK_HIDDEN rk_span rk_layout_take_part(const char **path);
 

@@ -12,8 +12,7 @@ static const char autotune[] = "xla_gpu_per_fusion_autotune_cache_dir";
 
 static bool is_entry(rk_span name) {
     enum { DIGITS = 64, ENDING = sizeof "-cache" - 1 };
-    if (name.len < 1 + 1 + DIGITS + ENDING || name.data[0] == '.' ||
-        !rk_layout_ends(name, "-cache"))
+    if (name.len < 1 + 1 + DIGITS + ENDING || name.data[0] == '.' || !rk_span_ends(name, "-cache"))
         return false;
     const uint8_t *digits = name.data + name.len - ENDING - DIGITS;
     for (size_t i = 0; i < DIGITS; i++)
@@ -24,7 +23,7 @@ static bool is_entry(rk_span name) {
 
 static bool is_choice(rk_span name) {
     enum { ENDING = sizeof ".textproto" - 1 };
-    return rk_layout_ends(name, ".textproto") &&
+    return rk_span_ends(name, ".textproto") &&
            rk_layout_is_plain(rk_span_of(name.data, name.len - ENDING));
 }
 

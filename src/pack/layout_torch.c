@@ -41,20 +41,20 @@ static bool is_kernel(rk_span name, rk_pack_module *out_module) {
                                           ".amdgcn", ".spv",   ".zebin",  ".so"};
     (void)out_module;
     for (size_t i = 0; i < RK_ARRAY_LEN(endings); i++)
-        if (name.data[0] != '.' && rk_layout_ends(name, endings[i]))
+        if (name.data[0] != '.' && rk_span_ends(name, endings[i]))
             return true;
     return false;
 }
 
 static bool is_choice(rk_span name, rk_pack_module *out_module) {
     (void)out_module;
-    return rk_layout_is_plain(name) || rk_layout_ends(name, ".json") ||
-           rk_layout_ends(name, ".best_config");
+    return rk_layout_is_plain(name) || rk_span_ends(name, ".json") ||
+           rk_span_ends(name, ".best_config");
 }
 
 static bool is_sizes(rk_span name, rk_pack_module *out_module) {
     (void)out_module;
-    return rk_layout_starts(name, "code_state_") && rk_layout_ends(name, ".pkl");
+    return rk_span_starts(name, "code_state_") && rk_span_ends(name, ".pkl");
 }
 
 // The folders at the top, and which files below them are kept.
@@ -78,7 +78,7 @@ static const struct folder *find_folder(rk_span part) {
 // Folders of locks, and those that are being written: "tmp.pid_<pid>_<random>" of Triton.
 static bool is_left_out(rk_span part) {
     return part.len == 0 || part.data[0] == '.' || rk_span_is(part, "locks") ||
-           rk_span_is(part, "__pycache__") || rk_layout_starts(part, "tmp");
+           rk_span_is(part, "__pycache__") || rk_span_starts(part, "tmp");
 }
 
 bool rk_layout_torch_keeps_folder(const char *path) {

@@ -50,7 +50,7 @@ bool rk_pack_module_of(rk_pack_family family, const char *path, rk_pack_module *
 bool rk_pack_is_header(const char *name) {
     rk_span text = rk_span_text(name);
     return name[0] != '.' && !strchr(name, '/') &&
-           (rk_layout_ends(text, ".h") || rk_layout_ends(text, ".h.gch"));
+           (rk_span_ends(text, ".h") || rk_span_ends(text, ".h.gch"));
 }
 
 bool rk_pack_module_has(rk_pack_family family, rk_pack_module module, const char *path) {
@@ -92,10 +92,10 @@ uint64_t rk_pack_cost_ns(const char *path) {
     const uint64_t ns_per_ms = 1000000;
     rk_span name = rk_span_text(path);
     for (size_t i = 0; i < RK_ARRAY_LEN(endings); i++)
-        if (rk_layout_ends(name, endings[i].ending))
+        if (rk_span_ends(name, endings[i].ending))
             return endings[i].milliseconds * ns_per_ms;
     for (size_t i = 0; i < RK_ARRAY_LEN(places); i++)
-        if (rk_layout_starts(name, places[i].folder))
+        if (rk_span_starts(name, places[i].folder))
             return places[i].milliseconds * ns_per_ms;
     return ns_per_ms;
 }

@@ -110,6 +110,10 @@ static rk_err *restore_one(restoring *self, const rk_pack_item *item, bool *out_
     return write_aside(self, name, item, out_written);
 }
 
+bool rk_pack_restore_is_full(const rk_err *err) {
+    return is_full(rk_err_errno(err));
+}
+
 rk_err *rk_pack_restore(int directory_fd, const char *path, const rk_pack_item *items, size_t count,
                         rk_pack_restored *sums) {
     restoring self = {.directory_fd = directory_fd, .path = path};
@@ -121,7 +125,7 @@ rk_err *rk_pack_restore(int directory_fd, const char *path, const rk_pack_item *
         sums->bytes += written ? items[i].content.len : 0;
         sums->failed += err != NULL || sums->is_full;
         sums->present += !err && !sums->is_full && !written;
-        sums->is_full |= is_full(rk_err_errno(err));
+        sums->is_full |= rk_pack_restore_is_full(err);
         if (first)
             rk_err_drop(err, "the first one is reported");
         else

@@ -4,8 +4,7 @@
 // job, `program` that of the files.
 //
 // The packs of a job and environment are listed in a manifest of their own, jobs/torch-…/manifest
-// or jobs/jax-…/manifest.
-// It is a hint: a pack that it lists may be gone.
+// or jobs/jax-…/manifest. It is a hint: a pack that it lists may be gone.
 //
 // For one thread. May block on the file system.
 #pragma once

@@ -65,10 +65,11 @@ rk_err *rk_torch_pending_keep(rk_torch_session *session, bool is_settled, bool r
     uint64_t began_ns = rk_monotonic_ns(), now_ns = rk_realtime_ns();
     if (!replaces)
         rk_pack_job_forget_outdated(&session->packs);
-    RK_TRY(rk_pack_job_learn(&session->packs));
-    session->counts.damaged = session->packs.damaged;
+    rk_err *err = rk_pack_job_learn(&session->packs);
+    session->counts.damaged = session->packs.damaged; // also of those before an error
+    RK_TRY(err);
     RK_TRY(rk_pack_files_list(session->directory.fd, RK_FAMILY_TORCH, &files));
-    rk_err *err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
+    err = keep_files(session, &files, is_settled ? now_ns : now_ns - SETTLE_NS);
     rk_err_drop(note_use(session), "the next start records it");
     session->counts.keep_ns = rk_monotonic_ns() - began_ns;
     return err;

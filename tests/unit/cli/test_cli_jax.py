@@ -7,6 +7,7 @@ usage: test_cli_jax.py REKINDLE FIXTURE PRELOAD_STUB
 
 import json
 import os
+import shutil
 import stat
 import struct
 import sys
@@ -170,6 +171,16 @@ class RoundTrip(Jax):
         self.assertEqual(self.give()["modules"], first["modules"])
         self.assertEqual(len(self.json("ls")["entries"]), 1)
 
+    def test_a_pack_that_no_job_lists(self):
+        """An export was killed after it stored the pack, and before it listed it."""
+        self.fill(name_of("jit_f", 1))
+        first = self.give()
+        (listed,) = (self.store / "jobs").glob("jax-*")
+        shutil.rmtree(listed)
+        self.assertEqual(self.give()["modules"], first["modules"])
+        self.assertTrue(listed.exists())
+        self.assertEqual(len(self.json("ls")["entries"]), 1)
+
     def test_inspect(self):
         self.fill(name_of("jit_f", 1), name_of("jit_f", 2))
         self.give()
@@ -254,6 +265,23 @@ class Directory(Jax):
         self.assertEqual(self.bring("--directory", other, "--force")["files"], 1)
         self.assertEqual(self.names(other), ["q5"])
 
+    def test_a_python_with_one_of_two_frameworks(self):
+        self.version("torch", "2.9.0")
+        self.fill(name_of("jit_f", 1), "q5/cq5xyz.py")
+        self.give()
+        self.move()
+        shutil.rmtree(self.packages / "torch")
+        lacks = f"--python {PYTHON}: rekindle finds no torch in its folders"
+        said = self.take("--python", PYTHON)
+        self.assertEqual((said["files"], [one["why"] for one in said["refused"]]), (1, [lacks]))
+        inspect = ("bundle", "inspect", self.file, "--for-this-machine", "--directory", self.cache, "--python", PYTHON)
+        said = self.json(*inspect)
+        self.assertEqual([(one["module"], one["used"], one["why"]) for one in said["packs"]],
+                         [("inductor", False, lacks), ("jax", True, None)])  # fmt: skip
+        shutil.rmtree(self.packages / "jax")
+        self.unchanged("--python", PYTHON, says=f"--python {PYTHON}: rekindle finds no ", status=2)
+        self.assertEqual(self.call(*inspect).returncode, 2)
+
     def test_nothing_for_the_directory(self):
         self.job(environment=ENVIRONMENT[:2])
         self.export()
@@ -306,6 +334,22 @@ class Environment(Jax):
         self.version("jaxlib", "0.10.3")
         self.assertEqual(self.take("--force")["files"], 1)
 
+    def test_results_of_autotuning_of_another_version(self):
+        """XLA's results of autotuning have no version in their names, and those of another one do harm."""
+        self.first.rename(self.cache)
+        self.fill(f"{CHOICES}/kG3.textproto")
+        self.give()
+        self.move()
+        self.version("jaxlib", "0.10.3")
+        result = self.unchanged(says="--force imports it nevertheless")
+        self.assertIn("warning", result.stderr)
+        self.assertIn("blocks", self.unchanged("--module", "autotune", "--force", says="jaxlib differs").stderr)
+        said = self.take("--force")
+        self.assertEqual((said["files"], said["imported"]["packs"], len(said["refused"])), (1, 1, 1))
+        self.assertFalse((self.cache / CHOICES).exists())
+        checked = self.json("bundle", "inspect", self.file, "--for-this-machine", "--directory", self.cache, status=1)
+        self.assertEqual([one["blocks"] for one in checked["mismatches"]], [False])
+
     def test_another_plugin_and_another_compression(self):
         (self.packages / "jax_cuda12_plugin-0.10.2.dist-info").mkdir()
         (self.packages / "zstandard").mkdir()
@@ -338,6 +382,20 @@ class Environment(Jax):
         self.export("--directory", self.first, JAX_COMPILATION_CACHE_DIR=told)
         link.unlink()
         self.assertEqual(self.bring("--directory", link)["files"], 1)
+
+    def test_a_relative_path_that_jax_was_told(self):
+        """The directory does not exist yet where it is imported."""
+        name, there = "jax_cache", {"JAX_COMPILATION_CACHE_DIR": "jax_cache"}
+        for folder in ("one", "two"):
+            (self.folder / folder).mkdir()
+        self.fill(name_of("jit_f", 1), cache=self.folder / "one" / name)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder / "one")
+        self.export("--directory", name, **there)
+        os.chdir(self.folder / "two")
+        self.refused("--directory", name, says="JAX_COMPILATION_CACHE_DIR differs")
+        self.assertEqual(self.bring("--directory", name, **there)["files"], 1)
 
     def test_a_python_without_jax(self):
         done = self.call("bundle", "import", self.file, "--directory", self.cache, "--python", PYTHON,
@@ -414,7 +472,7 @@ class Hostile(Jax):
     def test_another_module_or_framework(self):
         for options, says in (
             ({"module": "autotune"}, "a file is not of the pack's module"),
-            ({"platform": "torch.compile"}, ""),
+            ({"platform": "torch.compile"}, "holds JAX's compilation cache: name another directory"),
             ({"platform": "cpu"}, "does not belong to the module jax"),
             ({"inside": "autotune"}, "does not belong to the module jax"),
             ({"inside": "unknown"}, "does not belong to the module jax"),
@@ -434,13 +492,21 @@ class Hostile(Jax):
         for words in ((), ("--force",)):
             self.assertIn("blocks", self.trusted("host.cpu_features differs", *words).stderr)
 
-    def test_a_gpu_with_another_host(self):
-        """Functions for a GPU have no code for the CPU. Without a GPU here it is not compared."""
+    def test_another_host_of_an_accelerator(self):
+        """Most functions for a GPU have no code for the CPU."""
+        plugin = {"kind": "version", "name": "jax_cuda12_plugin", "value": "0.10.2"}
+        (self.packages / "jax_cuda12_plugin-0.10.2.dist-info").mkdir()
+        theirs = [*self.components(host_cpu_features="sse9 mmx"), plugin]
+        self.bundle([(name_of("jit_g", 7), b"code")], components=theirs)
+        for options in ({}, {"PYTHONPATH": ""}):  # an image may be filled before JAX is installed
+            self.assertIn("warning", self.trusted("host.cpu_features differs", **options).stderr)
+        self.assertEqual(self.take("--trust", PUBLIC, "--force")["files"], 1)
+
+    def test_a_machine_with_a_gpu_compiles_for_its_cpu_too(self):
         theirs = self.components(host_cpu_features="sse9 mmx", gpu="NVIDIA H200")
         self.bundle([(name_of("jit_g", 7), b"code")], components=theirs)
-        result = self.trusted("host.cpu_features differs")
-        self.assertIn("warning", result.stderr)
-        self.assertEqual(self.take("--trust", PUBLIC, "--force")["files"], 1)
+        for options in ({}, {"PYTHONPATH": ""}):
+            self.assertIn("blocks", self.trusted("host.cpu_features", "--force", **options).stderr)
 
     def test_another_machine(self):
         self.bundle([(name_of("jit_g", 7), b"code")], components=self.components(host_machine="sparc64"))

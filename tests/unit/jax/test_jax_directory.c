@@ -184,6 +184,50 @@ static void a_full_disk_leaves_nothing(void **state) {
     assert_false(get(ENTRY "-atime", &none));
 }
 
+static void an_error_ends_one_file_alone(void **state) {
+    (void)state;
+    rk_pack_restored sums = {0};
+    const rk_pack_item items[] = {item(CHOICE, "choice"), item(ENTRY "-cache", "code"),
+                                  item("jit_g-" DIGITS "-cache", "code")};
+    put("xla_gpu_per_fusion_autotune_cache_dir", "", 0); // no folder
+    rk_err *err = rk_jax_directory_restore(folder, root, items, RK_ARRAY_LEN(items), &sums);
+    assert_int_equal(rk_err_errno(err), ENOTDIR);
+    rk_err_free(err);
+    assert_content(ENTRY "-cache", "code");
+    assert_int_equal(sums.failed, 1);
+    assert_int_equal(sums.written, 2);
+}
+
+static void every_file_that_fails_is_counted(void **state) {
+    (void)state;
+    static const rk_clock_table clock = {.monotonic_ns_fn = fast_clock,
+                                         .realtime_ns_fn = fast_clock};
+    const rk_pack_item items[] = {item(ENTRY "-cache", "code"),
+                                  item("jit_g-" DIGITS "-cache", "code"), item(CHOICE, "choice")};
+    rk_pack_restored sums = {0}, full = {0};
+    put(".lockfile", "", 0);
+    int held = openat(folder, ".lockfile", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    rk_clock_replace(&clock);
+    rk_err *err = rk_jax_directory_restore(folder, root, items, RK_ARRAY_LEN(items), &sums);
+    rk_clock_replace(NULL);
+    assert_int_equal(rk_err_code(err), RK_UNAVAILABLE);
+    rk_err_free(err);
+    (void)close(held);
+    assert_int_equal(sums.failed, 3);
+    assert_false(sums.is_full);
+    rk_sys_table table = rk_sys_libc;
+    real_openat = table.openat_fn;
+    table.openat_fn = full_disk;
+    rk_sys_replace(&table);
+    err = rk_jax_directory_restore(folder, root, items, RK_ARRAY_LEN(items), &full);
+    rk_sys_replace(NULL);
+    assert_int_equal(rk_err_errno(err), ENOSPC);
+    rk_err_free(err);
+    assert_int_equal(full.failed, 3);
+    assert_true(full.is_full);
+}
+
 // A function that is there is whole and has a time, whatever failed.
 static void assert_sound(void) {
     RK_AUTO(rk_buf) code = {0};
@@ -267,6 +311,7 @@ int main(void) {
         TEST(a_held_lock_is_waited_for),       TEST(links_are_not_followed),
         TEST(a_full_disk_leaves_nothing),      TEST(any_failure_leaves_a_sound_directory),
         TEST(a_kill_leaves_a_sound_directory), TEST(names_of_the_directory),
+        TEST(an_error_ends_one_file_alone),    TEST(every_file_that_fails_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

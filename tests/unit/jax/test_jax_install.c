@@ -152,7 +152,12 @@ static void assert_path(const char *path, const char *expected) {
 static void paths_are_those_of_pathlib(void **state) {
     (void)state;
     assert_path("/a/b", "/a/b");
-    assert_path("//a//b/", "/a/b");
+    assert_path("/a//b/", "/a/b");
+    assert_path("//a//b/", "//a/b");
+    assert_path("///a", "/a");
+    assert_path("/", "/");
+    assert_path("//", "//");
+    assert_path("./", ".");
     assert_path("/a/./b/.", "/a/b");
     assert_path("/a/../b", "/a/../b");
     assert_path("a/b", "a/b");
