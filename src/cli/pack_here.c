@@ -69,7 +69,7 @@ static rk_err *read_jax(const char *python, const char *directory, rk_components
     *out_found = rk_command_jax_find(python, &install, out_python);
     if (!*out_found)
         return NULL;
-    if (keys_have_path())
+    if (keys_have_path() && !install.ignores_folder_of_xla)
         add_jax_path(directory, &path);
     return rk_jax_environment_read(&install, path.len ? rk_need_text(&path) : NULL, out);
 }

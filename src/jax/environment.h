@@ -11,7 +11,8 @@
 //
 // The path of the directory is in it, on all devices, since JAX 0.4.36: it is the compile option
 // xla_gpu_per_fusion_autotune_cache_dir (get_compile_options in jax/_src/compiler.py), unless
-// jax_persistent_cache_enable_xla_caches names no cache of XLA.
+// jax_persistent_cache_enable_xla_caches names no cache of XLA. Newer keys leave this option out:
+// not those of JAX 0.10.2, but those of 0.12.0 (rk_jax_install).
 #pragma once
 
 #include "identity/components.h"
@@ -19,7 +20,8 @@
 
 #define RK_JAX_DIRECTORY "JAX_COMPILATION_CACHE_DIR" // name of the component of the path
 
-// True if keys have the path. `xla_caches`: JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES; NULL: not set.
+// True if keys may have the path. `xla_caches`: JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES; NULL: not
+// set.
 bool rk_jax_keys_have_path(const char *xla_caches);
 
 // Appends the path as it is in keys: what pathlib makes of it. Empty parts and "." are left out,

@@ -88,6 +88,14 @@ static rk_err *find_compression(const char *folder, const char *python, const ch
     return NULL;
 }
 
+// JAX lists the options that do not count. If the list cannot be read, the folder counts.
+static rk_err *find_ignored(const char *folder, bool *out_ignores) {
+    RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_PYTHON_FILE_MAX_BYTES + 4096);
+    RK_TRY(rk_python_read_text(folder, "jax/_src/cache_key.py", &text));
+    *out_ignores = strstr(rk_buf_text(&text), "xla_gpu_per_fusion_autotune_cache_dir") != NULL;
+    return NULL;
+}
+
 static rk_err *look(void *context, const char *folder, const char *version, bool *out_found) {
     rk_jax_install *out = context;
     RK_AUTO(rk_jax_install) found = {0};
@@ -100,6 +108,7 @@ static rk_err *look(void *context, const char *folder, const char *version, bool
         return rk_err_no_memory();
     RK_TRY(list_plugins(&found));
     RK_TRY(find_compression(folder, version, &found.compression));
+    RK_TRY(find_ignored(folder, &found.ignores_folder_of_xla));
     *out = found;
     found = (rk_jax_install){0};
     *out_found = true;

@@ -17,6 +17,9 @@ typedef struct rk_jax_install {
     // "zstandard", or "zlib". JAX's keys have "zstandard" or else "zlib", also for Python's zstd
     // (get_cache_key in jax/_src/compilation_cache.py).
     const char *compression; // static
+    // JAX's keys leave out the folder of XLA's autotuning, which is in the cache directory, as
+    // those of JAX 0.12 do (jax/_src/cache_key.py).
+    bool ignores_folder_of_xla;
 } rk_jax_install;
 void rk_jax_install_cleanup(rk_jax_install *install);
 

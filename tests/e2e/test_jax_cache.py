@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import harness
+import jax._src.cache_key
 import pytest
 from machines import two
 
@@ -91,12 +92,21 @@ def test_another_path(machines, tmp_path):
     assert (warm["misses"], warm["hits"]) == (0, cold["misses"])
 
 
+def keys_have_path():
+    """Newer keys leave out the folder of XLA's autotuning, which is in the directory."""
+    return "xla_gpu_per_fusion_autotune_cache_dir" not in Path(jax._src.cache_key.__file__).read_text()
+
+
 def test_another_path_with_caches_of_xla(machines, tmp_path):
-    """By default the path is in JAX's keys: rekindle says so, and JAX indeed uses none of the files."""
+    """If the path is in JAX's keys, rekindle says so, and JAX indeed uses none of the files."""
     first, second = machines
     file, there = tmp_path / "jax.rkb", tmp_path / "elsewhere"
     cold = job(first, tmp_path / "cache")
     key = export(first, tmp_path / "cache", file)
+    if not keys_have_path():
+        bring(second, there, file, key)
+        assert job(second, there)["hits"] == cold["misses"]
+        return
     assert "JAX_COMPILATION_CACHE_DIR differs" in bring(second, there, file, key, status=1)
     assert not there.exists()
     bring(second, there, file, key, "--force")
@@ -124,6 +134,8 @@ def test_a_size_limit(machines, tmp_path):
     full = {"JAX_COMPILATION_CACHE_MAX_SIZE": str(sum((cache / name).stat().st_size for name in before))}
     assert job(second, cache, "more", env=env | full)["misses"] > 0
     assert set(before) - set(entries(cache)), "nothing was removed"
+    if jax.__version_info__ >= (0, 12):  # they remove a function without its time first
+        return
     # What an import must not leave: a function without its time, which the job does not use.
     shutil.copy(cache / entries(cache)[0], cache / f"jit_other-{'0' * 64}-cache")
     for path in cache.glob("jit_more-*"):

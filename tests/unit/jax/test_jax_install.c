@@ -165,6 +165,20 @@ static void paths_are_those_of_pathlib(void **state) {
     assert_path("/.cache/x", "/.cache/x");
 }
 
+static void newer_keys_leave_the_folder_of_xla_out(void **state) {
+    (void)state;
+    RK_AUTO(rk_jax_install) before = {0};
+    RK_AUTO(rk_jax_install) after = {0};
+    put_jax();
+    put(PACKAGES "/jax/_src/cache_key.py", "_options = ['--xla_dump_to']\n");
+    assert_true(find(&before));
+    assert_false(before.ignores_folder_of_xla);
+    put(PACKAGES "/jax/_src/cache_key.py",
+        "_options = ['--xla_dump_to', '--xla_gpu_per_fusion_autotune_cache_dir']\n");
+    assert_true(find(&after));
+    assert_true(after.ignores_folder_of_xla);
+}
+
 static void caches_of_xla_bring_the_path_into_keys(void **state) {
     (void)state;
     assert_true(rk_jax_keys_have_path(NULL));
@@ -185,6 +199,7 @@ int main(void) {
         TEST(plugins_beside_it),
         TEST(the_compression),
         TEST(paths_are_those_of_pathlib),
+        TEST(newer_keys_leave_the_folder_of_xla_out),
         TEST(caches_of_xla_bring_the_path_into_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
