@@ -90,6 +90,9 @@ static bool has_input(const rk_known *program, const char *type) {
 // Returns whether each program of the group has an input of this type: the size is another one than
 // in an earlier start, such as the width of a layer, but does not change in this one.
 static bool is_in_each(const rk_members *group, const char *type) {
+    enum { GROUP_MAX = 256 }; // each difference of each program asks
+    if (group->count > GROUP_MAX)
+        return false;
     for (size_t i = 0; i < group->count; i++)
         if (!has_input(group->items[i]->program, type))
             return false;
