@@ -22,11 +22,6 @@ static uint32_t number_of_name(rk_span name) {
     return hash >> 1;
 }
 
-static bool ends_with(rk_span name, const char *end) {
-    size_t len = strlen(end);
-    return name.len >= len && memcmp(name.data + name.len - len, end, len) == 0;
-}
-
 // Returns the name without the number that PyTorch/XLA appends: "SyncTensorsGraph.42".
 // `*out_is_users`: the user gave the name. False for a name with a number, for a Python lambda, and
 // for the functions of jax.pmap, which all have one name.
@@ -36,8 +31,8 @@ static rk_span read_name(const char *name, bool *out_is_users) {
         digits++;
     bool is_numbered = digits > 0 && digits < len && name[len - 1 - digits] == '.';
     rk_span bare = rk_span_of(name, is_numbered ? len - digits - 1 : len);
-    *out_is_users = bare.len > 0 && !is_numbered && !ends_with(bare, "__lambda") &&
-                    !ends_with(bare, "__lambda_") && !rk_is_name_of_pmap(bare);
+    *out_is_users = bare.len > 0 && !is_numbered && !rk_span_ends(bare, "__lambda") &&
+                    !rk_span_ends(bare, "__lambda_") && !rk_is_name_of_pmap(bare);
     return bare;
 }
 

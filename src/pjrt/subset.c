@@ -9,11 +9,6 @@ typedef struct placement {
     long long ordinal;
 } placement;
 
-static bool ends_with(const char *text, const char *ending) {
-    size_t len = strlen(text), ending_len = strlen(ending);
-    return len >= ending_len && strcmp(text + len - ending_len, ending) == 0;
-}
-
 // Adds a field like "4,5,6,7", the device ids of one computation's replicas.
 static void add_ids(placement *place, const rk_component *field) {
     if (field->value_len == 0)
@@ -31,7 +26,7 @@ static placement read_placement(const rk_components *options) {
     for (size_t i = 0; i < options->count; i++) {
         const rk_component *field = &options->items[i];
         if (strncmp(field->name, devices, sizeof devices - 1) == 0 &&
-            ends_with(field->name, "].replica_device_ids"))
+            rk_text_ends(field->name, "].replica_device_ids"))
             add_ids(&place, field);
         else if (strcmp(field->name, "executable_build_options.device_ordinal") == 0)
             place.ordinal = strtoll(field->value, NULL, 10);

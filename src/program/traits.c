@@ -23,21 +23,11 @@ static void note(rk_traits *traits, rk_trait trait, rk_span name) {
     }
 }
 
-static bool starts_with(rk_span text, const char *prefix) {
-    size_t len = strlen(prefix);
-    return text.len >= len && memcmp(text.data, prefix, len) == 0;
-}
-
-static bool ends_with(rk_span text, const char *suffix) {
-    size_t len = strlen(suffix);
-    return text.len >= len && memcmp(text.data + text.len - len, suffix, len) == 0;
-}
-
 // Targets of all jaxlib versions: xla_python_cpu_callback, xla_python_gpu_callback,
 // xla_ffi_python_cpu_callback, xla_ffi_partitioned_python_gpu_callback,
 // xla_buffer_python_cpu_callback… (jax/_src/callback.py, jax/_src/buffer_callback.py).
 static bool is_python_callback(rk_span name) {
-    return starts_with(name, "xla_") && ends_with(name, "_callback") &&
+    return rk_span_starts(name, "xla_") && rk_span_ends(name, "_callback") &&
            memmem(name.data, name.len, "_python_", 8) != NULL;
 }
 

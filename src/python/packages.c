@@ -182,9 +182,8 @@ static rk_err *look_at_prefix(search *s, const char *prefix) {
 
 static rk_err *visit_link(void *context, const char *name) {
     search *s = context;
-    size_t len = strlen(name);
     RK_AUTO(rk_buf) text = RK_BUF_INIT(RK_PYTHON_FILE_MAX_BYTES + 4096);
-    if (s->found || len < 4 || strcmp(name + len - 4, ".pth") != 0)
+    if (s->found || !rk_text_ends(name, ".pth"))
         return NULL;
     RK_TRY(rk_python_read_text(s->library, name, &text));
     for (char *line = (char *)text.data, *next; line && *line && !s->found; line = next) {

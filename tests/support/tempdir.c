@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
+
 char *rk_test_tempdir(void) {
     const char *base = getenv("TMPDIR");
     char pattern[512];
@@ -29,6 +31,20 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 void rk_test_tempdir_remove(char *path) {
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(path);
+}
+
+void rk_test_put(const char *directory, const char *path, const char *content) {
+    char whole[1024], folder[1024];
+    (void)snprintf(whole, sizeof whole, "%s/%s", directory, path);
+    (void)snprintf(folder, sizeof folder, "%s", whole);
+    *strrchr(folder, '/') = '\0';
+    rk_err *err = rk_fs_make_dirs(folder, 0700);
+    if (!err)
+        err = rk_fs_publish(whole, content, strlen(content), 0700);
+    if (err) {
+        (void)fprintf(stderr, "%s\n", rk_err_message(err));
+        abort();
+    }
 }
 
 unsigned rk_test_count_entries(const char *path) {

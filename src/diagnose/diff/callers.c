@@ -61,7 +61,7 @@ static void note_calls(search *s, uint32_t op, uint32_t node, unsigned depth) {
 rk_err *rk_program_index_find_callers(rk_program_index *index) {
     enum { LOOKS_MAX = 1 << 24 }; // a limit for programs that were made to be slow
     const rk_model *m = index->model;
-    __attribute__((cleanup(search_cleanup))) search s = {.index = index, .looks = LOOKS_MAX};
+    RK_AUTO(search) s = {.index = index, .looks = LOOKS_MAX};
     s.names = rk_calloc((size_t)index->function_count + 1, sizeof *s.names);
     if (!s.names)
         return rk_err_no_memory();

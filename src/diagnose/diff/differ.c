@@ -90,23 +90,21 @@ bool rk_differ_inputs_differ(const rk_differ *d) {
     return d->parameters || d->shapes || d->dtypes || d->shardings;
 }
 
-bool rk_differ_begins(rk_span text, const char *with) {
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.data, with, len) == 0;
+bool rk_differ_is_donation_of_hlo(rk_span name) {
+    return rk_span_is(name, "buffer_donor") || rk_span_is(name, "input_output_alias");
+}
+
+bool rk_differ_is_donation_of_jax(rk_span name) {
+    return rk_span_ends(name, "tf.aliasing_output") || rk_span_ends(name, "jax.buffer_donor");
 }
 
 bool rk_differ_is_about_sharding(rk_span name) {
     return (name.len && memmem(name.data, name.len, "sharding", 8)) ||
-           rk_differ_begins(name, "sdy.") || rk_differ_begins(name, "xla.sdy");
-}
-
-bool rk_differ_ends(rk_span text, const char *with) {
-    size_t len = strlen(with);
-    return text.len >= len && memcmp(text.data + text.len - len, with, len) == 0;
+           rk_span_starts(name, "sdy.") || rk_span_starts(name, "xla.sdy");
 }
 
 bool rk_differ_is_layout_op(rk_span name) {
-    return rk_differ_ends(name, ".reshape") || rk_differ_ends(name, ".transpose");
+    return rk_span_ends(name, ".reshape") || rk_span_ends(name, ".transpose");
 }
 
 uint32_t rk_differ_value_before(const rk_program_index *index, uint32_t value,

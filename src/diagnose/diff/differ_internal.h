@@ -79,8 +79,11 @@ RK_HIDDEN uint32_t rk_differ_value_before(const rk_program_index *index, uint32_
 RK_HIDDEN uint32_t rk_differ_laid_out_from(const rk_program_index *index, uint32_t value);
 
 RK_HIDDEN RK_NODISCARD bool rk_differ_is_about_sharding(rk_span name);
-RK_HIDDEN RK_NODISCARD bool rk_differ_begins(rk_span text, const char *with);
-RK_HIDDEN RK_NODISCARD bool rk_differ_ends(rk_span text, const char *with);
+
+// Return whether an attribute says which inputs give their memory to results: one of the module in
+// HLO, one of an input in StableHLO ("x tf.aliasing_output" in a difference).
+RK_HIDDEN RK_NODISCARD bool rk_differ_is_donation_of_hlo(rk_span name);
+RK_HIDDEN RK_NODISCARD bool rk_differ_is_donation_of_jax(rk_span name);
 
 // Hashes the element type of a value, and its dimensions or, without `dims`, their number.
 RK_HIDDEN uint64_t rk_differ_hash_type(const rk_program_index *index, uint32_t value, bool dims);

@@ -203,14 +203,30 @@ void rk_differences_note_other(rk_differences *list, const rk_source *place, rk_
     }
 }
 
-bool rk_was_zero(const rk_difference *d) {
-    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && d->constant && strcmp(d->constant, "0") == 0;
+static bool has_zero_instead(const rk_difference *d) {
+    return d->constant && strcmp(d->constant, "0") == 0;
 }
 
-bool rk_differences_take_what_was_zero(const rk_differences *list) {
+bool rk_was_zero(const rk_difference *d) {
+    return d->kind == RK_DIFFERENCE_PARAMETER_ADDED && has_zero_instead(d);
+}
+
+static bool is_zero_on_one_side(const rk_difference *d) {
+    return rk_is_input_of_one_side(d) && has_zero_instead(d);
+}
+
+static bool are_most(const rk_differences *list, bool (*is)(const rk_difference *d)) {
     enum { ZEROS_MIN = 4 };
     size_t zeros = 0;
     for (size_t i = 0; i < list->cause_count; i++)
-        zeros += rk_was_zero(&list->items[i]);
+        zeros += is(&list->items[i]);
     return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
+}
+
+bool rk_differences_take_what_was_zero(const rk_differences *list) {
+    return are_most(list, rk_was_zero);
+}
+
+bool rk_differences_are_of_zeros(const rk_differences *list) {
+    return are_most(list, is_zero_on_one_side);
 }

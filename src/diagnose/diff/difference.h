@@ -123,6 +123,9 @@ void rk_differences_note_other(rk_differences *list, const rk_source *place, rk_
 // earlier call creates, such as an optimizer's state.
 bool rk_differences_take_what_was_zero(const rk_differences *list);
 
+// The same for inputs that either program has as a constant of zeros.
+bool rk_differences_are_of_zeros(const rk_differences *list);
+
 // Moves a difference to an earlier place, and those from there on one place back. `order` stays.
 void rk_differences_move(rk_differences *list, size_t from, size_t to);
 

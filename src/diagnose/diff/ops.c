@@ -6,7 +6,7 @@ enum { DEPENDENCE_DEPTH = 4 }; // operations between a parameter and a sum with 
 
 // Returns are no differences: rk_differ_results compares the results.
 static bool is_terminator(rk_span name) {
-    return rk_differ_ends(name, ".return") || rk_differ_ends(name, ".tuple");
+    return rk_span_ends(name, ".return") || rk_span_ends(name, ".tuple");
 }
 
 static bool is_sharding_call(const rk_program_index *index, uint32_t item) {
@@ -26,7 +26,7 @@ static rk_span text_of(const rk_program_index *index, uint32_t item, const char 
 // Returns whether the mesh is one that JAX declares for an operation that runs on one device, such
 // as a callback into the process: it follows from this operation.
 static bool is_mesh_of_one_device(rk_span op, rk_span name) {
-    return rk_differ_ends(op, ".mesh") && rk_differ_begins(name, "maximal_mesh");
+    return rk_span_ends(op, ".mesh") && rk_span_starts(name, "maximal_mesh");
 }
 
 static bool is_result(const rk_program_index *index, uint32_t value) {
@@ -60,7 +60,7 @@ static bool adds_new_parameter(const rk_differ *d, uint32_t index, uint32_t *out
                                bool *out_returned) {
     const rk_model *m = d->b->model;
     const rk_op *op = &m->ops.items[index];
-    if (!rk_differ_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1)
+    if (!rk_span_ends(rk_model_string(m, op->name), ".add") || op->result_count != 1)
         return false;
     *out_returned = is_result(d->b, op->first_result);
     for (uint32_t i = 0; i < op->operand_count && op->operand_count == 2; i++) {
@@ -125,8 +125,8 @@ static void place_removed(const rk_differ *d, uint32_t item, uint32_t next,
 }
 
 static bool is_of_sizes(rk_span name) {
-    return rk_differ_ends(name, ".broadcast_in_dim") || rk_differ_ends(name, ".reshape") ||
-           rk_differ_ends(name, ".broadcast");
+    return rk_span_ends(name, ".broadcast_in_dim") || rk_span_ends(name, ".reshape") ||
+           rk_span_ends(name, ".broadcast");
 }
 
 // Returns whether only one of the two programs has operations of this kind, and no change of a
@@ -138,7 +138,7 @@ static bool is_other_math(const rk_differ *d, bool added, rk_span name) {
     const rk_model *other = added ? d->a->model : d->b->model;
     bool is_math = false;
     for (size_t i = 0; i < RK_ARRAY_LEN(kinds); i++)
-        is_math |= rk_differ_ends(name, kinds[i]);
+        is_math |= rk_span_ends(name, kinds[i]);
     for (uint32_t i = 0; i < other->ops.count && is_math; i++)
         is_math = !rk_span_equal(rk_model_string(other, other->ops.items[i].name), name);
     return is_math;
@@ -227,7 +227,7 @@ static bool is_at_call(const rk_program_index *index, const rk_source *place) {
 }
 
 // True for an operation without a line in a computation that another operation applies, such as the
-// sum of a scatter, if that operation is only in this program, too.
+// sum of a scatter, if the other program does not have that operation.
 static bool is_in_inner_computation(const rk_differ *d, bool added, uint32_t item,
                                     const rk_differ_subject *subject) {
     const rk_program_index *index = added ? d->b : d->a;
@@ -251,7 +251,7 @@ static rk_err *add_one_sided(rk_differ *d, bool added, uint32_t item, uint32_t n
     subject.follows = (rk_differ_inputs_differ(d) && !is_branch(d, added, subject.op)) ||
                       (d->constants && is_of_sizes(subject.op));
     rk_difference_kind kind = added ? RK_DIFFERENCE_OP_ADDED : RK_DIFFERENCE_OP_REMOVED;
-    bool is_convert = rk_differ_ends(subject.op, ".convert");
+    bool is_convert = rk_span_ends(subject.op, ".convert");
     if (is_sharding_call(index, item)) {
         kind = RK_DIFFERENCE_SHARDING;
         subject.follows |= is_mesh_of_one_device(subject.op, text_of(index, item, "sym_name"));
@@ -359,7 +359,7 @@ static size_t count_on_line(const rk_program_index *index, const rk_difference *
 
 static bool is_operation_of_one_side(const rk_difference *one) {
     return !one->follows && one->op && one->file &&
-           !rk_differ_ends(rk_span_text(one->op), "parameter") &&
+           !rk_span_ends(rk_span_text(one->op), "parameter") &&
            (one->kind == RK_DIFFERENCE_OP_ADDED || one->kind == RK_DIFFERENCE_OP_REMOVED);
 }
 
@@ -399,29 +399,29 @@ static bool names_donors(const char *value) {
     return value && strstr(value, "HloBufferDonorProto") != NULL;
 }
 
-// HLO: an attribute of the module; if both programs have the list, its entries are compared.
-// StableHLO: attributes of inputs, "x tf.aliasing_output", if these are donations as well.
-static bool is_donation(const rk_difference *one, bool of_stablehlo) {
+// Returns whether a difference is about which inputs give their memory to results. (If both
+// programs of HLO have the list of donors, its entries are compared.)
+static bool is_donation(const rk_difference *one, bool of_jax_too) {
     if (one->kind != RK_DIFFERENCE_ATTRIBUTE || !one->attribute)
         return false;
     rk_span name = rk_span_text(one->attribute);
-    return rk_differ_ends(name, "buffer_donor") || rk_differ_ends(name, "input_output_alias") ||
-           (of_stablehlo && rk_differ_ends(name, "tf.aliasing_output")) ||
-           names_donors(one->before) || names_donors(one->after);
+    return rk_differ_is_donation_of_hlo(name) || names_donors(one->before) ||
+           names_donors(one->after) || (of_jax_too && rk_differ_is_donation_of_jax(name));
 }
 
-// Which inputs give their memory to results follows from whatever else differs in HLO. In JAX the
-// user decides it; it follows from other operations and inputs.
+// In HLO, donations follow from whatever else differs. In JAX the user decides them; they follow
+// from other operations and inputs only.
 static void let_donations_follow(const rk_differ *d) {
     rk_differences *list = &d->out->list;
+    bool of_jax_too = d->structures || rk_differ_inputs_differ(d);
     size_t others = 0;
-    bool jax = d->structures || rk_differ_inputs_differ(d);
     for (size_t i = 0; i < list->count; i++)
-        others += !list->items[i].follows && !is_donation(&list->items[i], jax);
+        others += !list->items[i].follows && !is_donation(&list->items[i], of_jax_too);
     for (size_t i = 0; i < list->count && others; i++) {
         rk_difference *one = &list->items[i];
-        list->cause_count -= is_donation(one, jax) && !one->follows;
-        one->follows |= is_donation(one, jax);
+        bool follows = is_donation(one, of_jax_too);
+        list->cause_count -= follows && !one->follows;
+        one->follows |= follows;
     }
 }
 

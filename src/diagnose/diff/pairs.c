@@ -55,10 +55,6 @@ static bool is_number(const rk_program_index *index, uint32_t node) {
     }
 }
 
-static bool is_donation(rk_span name) {
-    return rk_span_is(name, "buffer_donor") || rk_span_is(name, "input_output_alias");
-}
-
 // The text of a value. A number that a message of HLO leaves out is 0.
 static void write_value(const rk_program_index *index, uint32_t node, bool is_message,
                         rk_buf *out) {
@@ -78,13 +74,13 @@ static rk_err *add_value(rk_differ *d, const rk_differ_subject *of, rk_span name
                          uint32_t after, bool is_message) {
     rk_differ_subject subject = *of;
     bool sharding = rk_differ_is_about_sharding(name) || rk_differ_is_about_sharding(of->op) ||
-                    rk_differ_begins(name, "mhlo.num_") || rk_differ_begins(name, "num_partitions");
+                    rk_span_starts(name, "mhlo.num_") || rk_span_starts(name, "num_partitions");
     bool numbers = is_number(d->a, before) || is_number(d->b, after);
     subject.follows = of->follows ||
                       (rk_differ_inputs_differ(d) && !(of->cuts_same_input && only_adds_inputs(d)));
     if (sharding)
         d->shardings++;
-    else if (!subject.follows && is_donation(name))
+    else if (!subject.follows && rk_differ_is_donation_of_hlo(name))
         d->donations++;
     else if (!subject.follows) {
         subject.follows = d->structures > 0 || rk_differ_is_known_line(d, &subject.place);
@@ -179,7 +175,7 @@ static rk_err *compare_nodes(rk_differ *d, const rk_differ_subject *subject, rk_
     if (d->a->node_hash[before] == d->b->node_hash[after] || rk_differ_is_ignored(name))
         return NULL;
     const rk_node *x = &d->a->model->nodes.items[before], *y = &d->b->model->nodes.items[after];
-    if (depth < 4 && rk_differ_begins(subject->op, "hlo.") && !rk_differ_is_about_sharding(name) &&
+    if (depth < 4 && rk_span_starts(subject->op, "hlo.") && !rk_differ_is_about_sharding(name) &&
         x->field_count != y->field_count && are_messages(d->a, x, d->b, y))
         return compare_messages(d, subject, x, y);
     if (depth >= 4 || rk_differ_is_about_sharding(name) || !same_fields(d->a, x, d->b, y))

@@ -67,10 +67,6 @@ static rk_err *compare_type(rk_differ *d, uint32_t i, uint32_t j, rk_difference_
                          rk_buf_span(&is));
 }
 
-static bool is_donation(rk_span name) {
-    return rk_span_is(name, "tf.aliasing_output") || rk_span_is(name, "jax.buffer_donor");
-}
-
 static bool is_sharding(rk_span name) {
     return name.len && memmem(name.data, name.len, "sharding", 8) != NULL;
 }
@@ -118,10 +114,11 @@ static rk_err *compare_attr(rk_differ *d, rk_differ_subject *subject, rk_span pa
         return NULL;
     rk_difference_kind kind = is_sharding(name) ? RK_DIFFERENCE_SHARDING : RK_DIFFERENCE_ATTRIBUTE;
     // A parameter cannot be donated if no result has its shape any more.
-    bool follows = is_donation(name) && (d->shapes || d->dtypes || d->parameters || d->donations);
+    bool follows = rk_differ_is_donation_of_jax(name) &&
+                   (d->shapes || d->dtypes || d->parameters || d->donations);
     subject->follows = follows || (kind == RK_DIFFERENCE_SHARDING && d->shardings > 0);
     d->shardings += kind == RK_DIFFERENCE_SHARDING;
-    d->donations += is_donation(name) && !follows;
+    d->donations += rk_differ_is_donation_of_jax(name) && !follows;
     rk_buf_add_span(&what, parameter);
     rk_buf_add_text(&what, " ");
     rk_buf_add_span(&what, name);

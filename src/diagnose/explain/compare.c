@@ -33,25 +33,14 @@ static bool has_state_unlike(const choice *a, const choice *b, const rk_known *p
            rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch);
 }
 
-// An input that is a constant of zeros in the other program.
-static bool is_zero_of_other_side(const rk_difference *d) {
-    return rk_is_input_of_one_side(d) && d->constant && strcmp(d->constant, "0") == 0;
-}
-
 // Returns whether candidate `b` is a graph of another step of an earlier start than candidate `a`:
 // only one of `b` and the explained program takes the state of an optimizer, and `a` takes the same
 // inputs as the explained one.
 static bool is_of_same_step_unlike(const choice *a, const choice *b, const rk_known *program) {
-    enum { ZEROS_MIN = 4 };
-    const rk_differences *list = &b->diff.diff.list;
-    size_t zeros = 0;
-    if (a->candidate.request || b->candidate.request || !program->has_sketch ||
-        program->sketch.is_mlir || !a->candidate.known->has_sketch ||
-        !rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch))
-        return false;
-    for (size_t i = 0; i < list->cause_count; i++)
-        zeros += is_zero_of_other_side(&list->items[i]);
-    return zeros >= ZEROS_MIN && 2 * zeros >= list->cause_count;
+    return !a->candidate.request && !b->candidate.request && program->has_sketch &&
+           !program->sketch.is_mlir && a->candidate.known->has_sketch &&
+           rk_same_types_in_any_order(&a->candidate.known->sketch, &program->sketch) &&
+           rk_differences_are_of_zeros(&b->diff.diff.list);
 }
 
 // Returns whether two graphs of PyTorch/XLA differ only in shapes and constants: one part of a step

@@ -7,3 +7,8 @@ uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of
             executions = run->executed[i].executions; // a later item replaces this one
     return executions;
 }
+
+bool rk_explain_runs_as_often(const rk_run_model *run, const rk_explained *item) {
+    uint64_t executions = rk_explain_executions(run, item->compile);
+    return executions > 0 && executions == rk_explain_executions(run, item->nearest_of);
+}

@@ -217,6 +217,10 @@ RK_HIDDEN bool rk_explain_has_other_views(const rk_explained *item);
 // Returns how often a process executed the program of a request. 0 if the journal does not say.
 RK_HIDDEN uint64_t rk_explain_executions(const rk_run_model *run, const rk_run_compile *of);
 
+// Returns whether the run executed an item's program as often as the earlier one of this run, and
+// at least once: two layers, or two parts of one step. `nearest_of` must be set.
+RK_HIDDEN bool rk_explain_runs_as_often(const rk_run_model *run, const rk_explained *item);
+
 // Fills in the advice. Needs the cause and the differences.
 RK_HIDDEN RK_NODISCARD rk_err *rk_advise(const rk_run_model *run, rk_explained *item);
 

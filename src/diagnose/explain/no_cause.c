@@ -170,10 +170,8 @@ static bool is_of_another_tensor(const rk_explanation *x, const rk_steps *steps,
     bool are_reads =
         !is_constant && !is_batch && rk_sketch_is_read(one) && rk_sketch_is_read(other);
     // One value each from other inputs: the values of one state that is saved.
-    uint64_t executions = rk_explain_executions(x->run, item->compile);
     bool are_values = item->cause == RK_CAUSE_PARAMETERS && one->result_count == 1 &&
-                      other->result_count == 1 && executions > 0 &&
-                      executions == rk_explain_executions(x->run, item->nearest_of);
+                      other->result_count == 1 && rk_explain_runs_as_often(x->run, item);
     bool are_made =
         head && head->kind == RK_DIFFERENCE_SHAPE && makes_tensor(one) && makes_tensor(other);
     return (are_reads || are_values || are_made) && in_one_step(steps, item);
@@ -255,8 +253,7 @@ static bool is_piece_of_step(const rk_explanation *x, const rk_steps *steps,
     if (item->cause == RK_CAUSE_PARAMETERS && !takes_from_pieces(x, steps, item) &&
         !is_of_other_part(item))
         return false;
-    uint64_t executions = rk_explain_executions(x->run, item->compile);
-    return executions > 0 && executions == rk_explain_executions(x->run, item->nearest_of);
+    return rk_explain_runs_as_often(x->run, item);
 }
 
 // Returns whether two graphs of PyTorch/XLA ran once each before the steps: pieces of the start. If

@@ -76,29 +76,24 @@ static bool has_frame(const rk_startup_origin *o, size_t depth) {
     return o->first + depth < o->stack.count;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t len = strlen(text), end_len = strlen(end);
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 // True if a frame is of an object's construction or call. The layers of a model call each other in
 // this way; libraries may hide their own frames in between.
 static bool is_method_of_layer(const rk_stack_frame *frame) {
-    return frame->function &&
-           (ends_with(frame->function, ".__call__") || ends_with(frame->function, ".__init__"));
+    return frame->function && (rk_text_ends(frame->function, ".__call__") ||
+                               rk_text_ends(frame->function, ".__init__"));
 }
 
 // The line above need not call the object itself: Flax leaves its own frames out, and calls
 // Model.__call__ for model.init(…).
 static bool is_call_of_object(const rk_stack_frame *frame) {
-    return frame->function && ends_with(frame->function, ".__call__") &&
-           !ends_with(frame->function, "Meta.__call__");
+    return frame->function && rk_text_ends(frame->function, ".__call__") &&
+           !rk_text_ends(frame->function, "Meta.__call__");
 }
 
 // A comprehension is a frame of its own before Python 3.12, at the line of the function around it.
 static bool is_comprehension(const rk_stack_frame *frame) {
     return frame->function &&
-           (ends_with(frame->function, "comp>") || ends_with(frame->function, "<genexpr>"));
+           (rk_text_ends(frame->function, "comp>") || rk_text_ends(frame->function, "<genexpr>"));
 }
 
 static void remove_comprehensions(rk_stack *stack) {
@@ -321,7 +316,7 @@ static const rk_stack_frame *find_place(const rk_startup_group *g) {
 // nothing for a name that is not public. Returns whether it is a class.
 static bool add_name(const rk_startup_origin *o, size_t depth, rk_buf *out) {
     while (has_frame(o, depth) && frame_at(o, depth)->function &&
-           ends_with(frame_at(o, depth)->function, "Meta.__call__"))
+           rk_text_ends(frame_at(o, depth)->function, "Meta.__call__"))
         depth++;
     const char *name = has_frame(o, depth) ? frame_at(o, depth)->function : NULL;
     if (!name || strchr(name, '<'))

@@ -39,8 +39,9 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
     RK_AUTO(rk_collected) all = {.count = 0};
     bool is_shape = first->cause == RK_CAUSE_SHAPE;
     size_t axis;
+    bool is_of_axis = is_shape && rk_values_are_of_axis(members, &axis);
     RK_TRY(rk_values_collect(e, members, false, &own));
-    if (is_shape && rk_values_are_of_axis(members, &axis))
+    if (is_of_axis)
         RK_TRY(rk_values_keep_one_of_each_size(&own, axis));
     rk_values_count(&own, &list);
     bool are_many = is_shape && list.count > 1 && rk_values_count_programs(members) > RK_VALUES_MIN;
@@ -48,7 +49,7 @@ static rk_err *add_group(rk_explainer *e, const rk_members *members) {
         return NULL;
     RK_AUTO(rk_pattern_text) text = {.summary = {0}};
     RK_TRY(rk_values_collect(e, members, true, &all));
-    if (is_shape && rk_values_are_of_axis(members, &axis))
+    if (is_of_axis)
         RK_TRY(rk_values_keep_one_of_each_size(&all, axis));
     rk_values_count(&all, &list);
     RK_TRY(rk_values_describe(members, &list, &text));

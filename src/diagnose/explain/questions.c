@@ -71,19 +71,12 @@ static bool has_other_shapes_too(const rk_explanation *x, const rk_explained *it
     return item->cause == RK_CAUSE_STRUCTURE || has_other_inputs;
 }
 
-// Returns whether a graph of PyTorch/XLA is executed as often as the earlier graph of this run, as
-// two layers are.
-static bool is_executed_as_often(const rk_explanation *x, const rk_explained *item) {
-    uint64_t executions = rk_explain_executions(x->run, item->compile);
-    return rk_explained_is_torch(item) && item->nearest_of && executions > 0 &&
-           executions == rk_explain_executions(x->run, item->nearest_of);
-}
-
 // Returns whether a program that differs in other things, too, takes inputs of other shapes, but
 // may be another part of the job.
 static bool is_other_part(const rk_explanation *x, const rk_explained *item) {
     return has_other_shapes_too(x, item) &&
-           (rk_is_executed_once(x, item) || is_executed_as_often(x, item));
+           (rk_is_executed_once(x, item) || (rk_explained_is_torch(item) && item->nearest_of &&
+                                             rk_explain_runs_as_often(x->run, item)));
 }
 
 // Returns whether the question about shapes is open.
@@ -194,6 +187,20 @@ static bool is_shown_before(const rk_explained *item, const rk_explained *earlie
     return rk_explained_cost_ns(item) / 5 * 4 > rk_explained_cost_ns(earlier);
 }
 
+// Returns whether an item leaves the question open, although it was compared.
+static bool has_doubt(const rk_explanation *x, const rk_explained *item, const asked *what,
+                      rk_branch_doubt *out_doubt) {
+    if (what->causes[RK_CAUSE_SHAPE] && may_be_other_part(x, item)) {
+        *out_doubt = rk_explain_runs_as_often(x->run, item) ? RK_DOUBT_PARTS : RK_DOUBT_SHAPES;
+        return true;
+    }
+    if (!what->causes[RK_CAUSE_STRUCTURE] || !what->causes[item->cause] ||
+        !rk_may_be_branch(x, item))
+        return false;
+    *out_doubt = rk_branch_doubt_of(x, item);
+    return true;
+}
+
 static rk_err *answer(const rk_explanation *x, const asked *what) {
     const rk_explained *worst = NULL, *unread = NULL, *open = NULL;
     size_t count = 0, unread_count = 0, open_count = 0;
@@ -205,18 +212,12 @@ static rk_err *answer(const rk_explanation *x, const asked *what) {
             unread = unread ? unread : item;
             unread_count++;
         }
-        if (what->causes[RK_CAUSE_STRUCTURE] && what->causes[item->cause] &&
-            rk_may_be_branch(x, item)) {
-            rk_branch_doubt own = rk_branch_doubt_of(x, item);
+        rk_branch_doubt own;
+        if (has_doubt(x, item, what, &own)) {
             doubt = open ? doubt : own;
             open = open ? open : item;
             open_count += own == doubt;
             has_other_doubts |= own != doubt;
-        }
-        if (what->causes[RK_CAUSE_SHAPE] && may_be_other_part(x, item)) {
-            doubt = is_executed_as_often(x, item) ? RK_DOUBT_PARTS : RK_DOUBT_SHAPES;
-            open = open ? open : item;
-            open_count++;
         }
         if (!evidence_of(x, item, what))
             continue;

@@ -72,12 +72,6 @@ static rk_err *add_difference(line_sizes *list, const char *before, const char *
     return NULL;
 }
 
-static rk_err *add_member(line_sizes *list, const rk_explained *item, const rk_difference *place) {
-    RK_TRY(rk_members_add(&list->members, item));
-    RK_TRY(add_program(list, item->program));
-    return rk_value_counts_before(item, place) ? add_program(list, item->nearest) : NULL;
-}
-
 static bool has_input(const rk_known *program, const char *type) {
     if (!program || !program->has_sketch)
         return false;
@@ -100,9 +94,13 @@ static bool is_in_each(const rk_members *group, const char *type) {
 }
 
 // Adds what a compilation says about the inputs of the line.
-static rk_err *add_sizes(line_sizes *list, const rk_members *group, const rk_explained *item,
-                         const rk_difference *place) {
+static rk_err *add_member(line_sizes *list, const rk_members *group, const rk_explained *item,
+                          const rk_difference *place) {
     bool counts_before = rk_value_counts_before(item, place);
+    RK_TRY(rk_members_add(&list->members, item));
+    RK_TRY(add_program(list, item->program));
+    if (counts_before)
+        RK_TRY(add_program(list, item->nearest));
     for (size_t i = 0; i < item->differences.cause_count; i++) {
         const rk_difference *d = &item->differences.items[i];
         if (d->kind == RK_DIFFERENCE_SHAPE && rk_is_of_input(d) && rk_is_on_same_line(d, place) &&
@@ -136,9 +134,7 @@ static rk_err *add_group(const rk_explainer *e, line_sizes *list, const rk_membe
     RK_AUTO(rk_collected) all = {.count = 0};
     const rk_difference *value = rk_value_difference(group->items[0]);
     for (size_t i = 0; i < group->count; i++)
-        RK_TRY(add_member(list, group->items[i], value));
-    for (size_t i = 0; i < group->count; i++)
-        RK_TRY(add_sizes(list, group, group->items[i], value));
+        RK_TRY(add_member(list, group, group->items[i], value));
     RK_TRY(rk_values_collect(e, group, true, &all));
     for (size_t i = 0; i < all.count; i++)
         if (is_same_tensor(list, value->after, all.all[i]))

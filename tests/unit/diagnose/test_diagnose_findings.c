@@ -27,6 +27,12 @@ static void ask(fixture *f, const char *job, unsigned number) {
     (void)run_fixture_ask(&f->run, job, number);
 }
 
+// The same in the earlier start.
+static void ask_other(fixture *f, const char *job, unsigned file) {
+    run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = file, .is_of_other_run = true});
+    (void)run_fixture_ask(&f->other, job, file);
+}
+
 // Explains the requests for the first `count` programs of a job.
 static void explain_first(fixture *f, const char *job, unsigned count) {
     for (unsigned i = 1; i <= count; i++)
@@ -101,9 +107,7 @@ static void results_of_many_sizes_are_no_state(void **state) {
 static void one_size_of_a_start_is_no_family(void **state) {
     fixture *f = *state;
     for (unsigned i = 1; i <= 4; i++) {
-        run_fixture_keep_entry(
-            f, &(fixture_kept){.job = "sized_results", .file = i, .is_of_other_run = true});
-        (void)run_fixture_ask(&f->other, "sized_results", i);
+        ask_other(f, "sized_results", i);
         ask(f, "sized_results", i + 4);
     }
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
@@ -439,8 +443,7 @@ static void a_number_that_becomes_an_array_is_a_cause(void **state) {
 // A new batch size, or a wider layer: no call of this run has the earlier size.
 static void a_size_of_an_earlier_start_is_not_padded(void **state) {
     fixture *f = *state;
-    run_fixture_keep_entry(f, &(fixture_kept){.job = "shape", .file = 1, .is_of_other_run = true});
-    (void)run_fixture_ask(&f->other, "shape", 1);
+    ask_other(f, "shape", 1);
     ask(f, "shape", 2);
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
     expect_cause(0, RK_CAUSE_SHAPE);
@@ -512,8 +515,7 @@ static void advice_on_an_operation_names_the_call(void **state) {
 
 // A loop over a set: each process has another order.
 static void explain_in_two_starts(fixture *f, const char *job) {
-    run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = 1, .is_of_other_run = true});
-    (void)run_fixture_ask(&f->other, job, 1);
+    ask_other(f, job, 1);
     ask(f, job, 2);
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
 }
@@ -541,20 +543,12 @@ static void inputs_that_changed_places_are_another_order(void **state) {
 // The earlier start has the graph in another order, and one in the same order for fewer rows.
 static void another_order_is_nearer_than_another_shape(void **state) {
     fixture *f = *state;
-    for (unsigned i = 1; i <= 2; i++) {
-        run_fixture_keep_entry(
-            f, &(fixture_kept){.job = "torch_shuffled", .file = i, .is_of_other_run = true});
-        (void)run_fixture_ask(&f->other, "torch_shuffled", i);
-    }
+    for (unsigned i = 1; i <= 2; i++)
+        ask_other(f, "torch_shuffled", i);
     ask(f, "torch_shuffled", 3);
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});
     expect_cause(0, RK_CAUSE_STRUCTURE);
     expect_in(explanation.items[0].advice, "a set of tensors");
-}
-
-static void ask_other(fixture *f, const char *job, unsigned file) {
-    run_fixture_keep_entry(f, &(fixture_kept){.job = job, .file = file, .is_of_other_run = true});
-    (void)run_fixture_ask(&f->other, job, file);
 }
 
 // The first step of this start differs in layers from the first step of the earlier start, and in
@@ -579,9 +573,7 @@ static void another_size_may_come_with_another_order(void **state) {
     static const char *const jobs[] = {"ordered", "shape"};
     fixture *f = *state;
     for (size_t i = 0; i < RK_ARRAY_LEN(jobs); i++) {
-        run_fixture_keep_entry(f,
-                               &(fixture_kept){.job = jobs[i], .file = 1, .is_of_other_run = true});
-        (void)run_fixture_ask(&f->other, jobs[i], 1);
+        ask_other(f, jobs[i], 1);
         ask(f, jobs[i], 2);
     }
     explain_after(f, (rk_earlier_runs){&f->other.model, 1});

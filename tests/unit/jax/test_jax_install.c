@@ -23,26 +23,16 @@ static int tear_down(void **state) {
     return 0;
 }
 
-// Writes a file below the root, and the folders above it.
-static void put(const char *path, const char *content) {
-    char whole[1024], folder[1024];
-    (void)snprintf(whole, sizeof whole, "%s/%s", root, path);
-    (void)snprintf(folder, sizeof folder, "%s", whole);
-    *strrchr(folder, '/') = '\0';
-    rk_expect_ok(rk_fs_make_dirs(folder, 0700));
-    rk_expect_ok(rk_fs_publish(whole, content, strlen(content), 0700));
-}
-
 #define PACKAGES "env/lib/python3.11/site-packages"
 
 static void put_jax(void) {
-    put("env/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
-    put("env/bin/python", "");
-    put(PACKAGES "/jax/version.py",
-        "_version = \"0.10.2\"\n_release_version: str = '0.10.2.dev20261101'\n"
-        "__version__ = _get_version_string()\n");
-    put(PACKAGES "/jaxlib/version.py",
-        "_version = \"0.10.1\"\n_release_version: str | None = None\n");
+    rk_test_put(root, "env/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
+    rk_test_put(root, "env/bin/python", "");
+    rk_test_put(root, PACKAGES "/jax/version.py",
+                "_version = \"0.10.2\"\n_release_version: str = '0.10.2.dev20261101'\n"
+                "__version__ = _get_version_string()\n");
+    rk_test_put(root, PACKAGES "/jaxlib/version.py",
+                "_version = \"0.10.1\"\n_release_version: str | None = None\n");
 }
 
 static bool find(rk_jax_install *out) {
@@ -68,18 +58,18 @@ static void versions_of_a_release_and_of_a_checkout(void **state) {
 static void no_jax(void **state) {
     (void)state;
     RK_AUTO(rk_jax_install) found = {0};
-    put("env/pyvenv.cfg", "home = /usr/bin\n");
-    put("env/bin/python", "");
-    put(PACKAGES "/jax/version.py", "broken");
+    rk_test_put(root, "env/pyvenv.cfg", "home = /usr/bin\n");
+    rk_test_put(root, "env/bin/python", "");
+    rk_test_put(root, PACKAGES "/jax/version.py", "broken");
     assert_false(find(&found));
 }
 
 static void jax_without_jaxlib(void **state) {
     (void)state;
     RK_AUTO(rk_jax_install) found = {0};
-    put("env/pyvenv.cfg", "home = /usr/bin\n");
-    put("env/bin/python", "");
-    put(PACKAGES "/jax/version.py", "__version__ = '0.4.30'\n");
+    rk_test_put(root, "env/pyvenv.cfg", "home = /usr/bin\n");
+    rk_test_put(root, "env/bin/python", "");
+    rk_test_put(root, PACKAGES "/jax/version.py", "__version__ = '0.4.30'\n");
     assert_true(find(&found));
     assert_string_equal(found.jax, "0.4.30");
     assert_string_equal(found.jaxlib, "");
@@ -101,7 +91,7 @@ static void plugins_beside_it(void **state) {
     for (size_t i = 0; i < RK_ARRAY_LEN(packages); i++) {
         char path[256];
         (void)snprintf(path, sizeof path, "%s/%s/METADATA", PACKAGES, packages[i]);
-        put(path, "");
+        rk_test_put(root, path, "");
     }
     assert_true(find(&found));
     assert_int_equal(found.plugin_count, 3);
@@ -129,11 +119,12 @@ static void the_compression(void **state) {
     RK_AUTO(rk_jax_install) first = {0};
     RK_AUTO(rk_jax_install) second = {0};
     put_jax();
-    put(PACKAGES "/zstandard/__init__.py", "");
+    rk_test_put(root, PACKAGES "/zstandard/__init__.py", "");
     assert_true(find(&first));
     assert_string_equal(first.compression, "zstandard");
-    put("env/lib/python3.14/site-packages/jax/version.py", "__version__ = '0.10.2'\n");
-    put("env/bin/python3.14", "");
+    rk_test_put(root, "env/lib/python3.14/site-packages/jax/version.py",
+                "__version__ = '0.10.2'\n");
+    rk_test_put(root, "env/bin/python3.14", "");
     char python[1024];
     bool found = false;
     (void)snprintf(python, sizeof python, "%s/env/bin/python3.14", root);
@@ -170,11 +161,11 @@ static void newer_keys_leave_the_folder_of_xla_out(void **state) {
     RK_AUTO(rk_jax_install) before = {0};
     RK_AUTO(rk_jax_install) after = {0};
     put_jax();
-    put(PACKAGES "/jax/_src/cache_key.py", "_options = ['--xla_dump_to']\n");
+    rk_test_put(root, PACKAGES "/jax/_src/cache_key.py", "_options = ['--xla_dump_to']\n");
     assert_true(find(&before));
     assert_false(before.ignores_folder_of_xla);
-    put(PACKAGES "/jax/_src/cache_key.py",
-        "_options = ['--xla_dump_to', '--xla_gpu_per_fusion_autotune_cache_dir']\n");
+    rk_test_put(root, PACKAGES "/jax/_src/cache_key.py",
+                "_options = ['--xla_dump_to', '--xla_gpu_per_fusion_autotune_cache_dir']\n");
     assert_true(find(&after));
     assert_true(after.ignores_folder_of_xla);
 }

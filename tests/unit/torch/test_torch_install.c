@@ -24,16 +24,6 @@ static int tear_down(void **state) {
     return 0;
 }
 
-// Writes a file below the root, and the folders above it.
-static void put(const char *path, const char *content) {
-    char whole[1024], folder[1024];
-    (void)snprintf(whole, sizeof whole, "%s/%s", root, path);
-    (void)snprintf(folder, sizeof folder, "%s", whole);
-    *strrchr(folder, '/') = '\0';
-    rk_expect_ok(rk_fs_make_dirs(folder, 0700));
-    rk_expect_ok(rk_fs_publish(whole, content, strlen(content), 0700));
-}
-
 static void put_torch(const char *packages, const char *version) {
     char path[512], text[512];
     (void)snprintf(path, sizeof path, "%s/torch/version.py", packages);
@@ -42,7 +32,7 @@ static void put_torch(const char *packages, const char *version) {
                    "debug = False\ncuda: Optional[str] = '12.8'\ngit_version = '0fabc3'\n"
                    "hip: Optional[str] = None\n",
                    version);
-    put(path, text);
+    rk_test_put(root, path, text);
 }
 
 static bool find(const char *python, const char *python_path, rk_torch_install *out) {
@@ -63,13 +53,14 @@ static void expect(const char *python, const char *version) {
 
 static void a_virtual_environment(void **state) {
     (void)state;
-    put("base/bin/python3.11", "");
+    rk_test_put(root, "base/bin/python3.11", "");
     put_torch("base/lib/python3.11/site-packages", "1.0");
-    put("env/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
-    put("env/bin/python", "");
+    rk_test_put(root, "env/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
+    rk_test_put(root, "env/bin/python", "");
     expect("env/bin/python", NULL);
     put_torch("env/lib/python3.11/site-packages", "2.9.0+cu128");
-    put("env/lib/python3.11/site-packages/triton/__init__.py", "__version__ = '3.5.0'\n");
+    rk_test_put(root, "env/lib/python3.11/site-packages/triton/__init__.py",
+                "__version__ = '3.5.0'\n");
     RK_AUTO(rk_torch_install) found = {0};
     assert_true(find("env/bin/python", NULL, &found));
     assert_string_equal(found.version, "2.9.0+cu128");
@@ -86,9 +77,9 @@ static void an_environment_that_sees_its_base(void **state) {
     put_torch("base/lib/python3.11/site-packages", "1.5");
     (void)snprintf(text, sizeof text, "home = %s/base/bin\ninclude-system-site-packages = true\n",
                    root);
-    put("env/pyvenv.cfg", text);
-    put("env/bin/python", "");
-    put("base/bin/python3.11", "");
+    rk_test_put(root, "env/pyvenv.cfg", text);
+    rk_test_put(root, "env/bin/python", "");
+    rk_test_put(root, "base/bin/python3.11", "");
     expect("env/bin/python", "1.5");
 }
 
@@ -97,9 +88,9 @@ static void an_environment_with_a_link_file(void **state) {
     char text[1024];
     put_torch("elsewhere", "2.15.0");
     (void)snprintf(text, sizeof text, "%s/elsewhere\n", root);
-    put("env/pyvenv.cfg", "home = /usr/bin\n");
-    put("env/bin/python", "");
-    put("env/lib/python3.12/site-packages/base.pth", text);
+    rk_test_put(root, "env/pyvenv.cfg", "home = /usr/bin\n");
+    rk_test_put(root, "env/bin/python", "");
+    rk_test_put(root, "env/lib/python3.12/site-packages/base.pth", text);
     RK_AUTO(rk_torch_install) found = {0};
     assert_true(find("env/bin/python", NULL, &found));
     assert_string_equal(found.version, "2.15.0");
@@ -109,10 +100,10 @@ static void an_environment_with_a_link_file(void **state) {
 static void an_interpreter_behind_a_link(void **state) {
     (void)state;
     char from[1024], to[1024];
-    put("opt/bin/python3.12", "");
+    rk_test_put(root, "opt/bin/python3.12", "");
     put_torch("opt/lib/python3.11/site-packages", "of another Python");
     put_torch("opt/lib/python3.12/site-packages", "2.4");
-    put("bin/x", "");
+    rk_test_put(root, "bin/x", "");
     (void)snprintf(from, sizeof from, "%s/opt/bin/python3.12", root);
     (void)snprintf(to, sizeof to, "%s/bin/python3", root);
     assert_int_equal(symlink(from, to), 0);
@@ -121,7 +112,7 @@ static void an_interpreter_behind_a_link(void **state) {
 
 static void debian(void **state) {
     (void)state;
-    put("usr/bin/python3.11", "");
+    rk_test_put(root, "usr/bin/python3.11", "");
     put_torch("usr/lib/python3/dist-packages", "1.13");
     expect("usr/bin/python3.11", "1.13");
     put_torch("usr/local/lib/python3.11/dist-packages", "2.1");
@@ -133,7 +124,7 @@ static void debian(void **state) {
 static void python_path_comes_first(void **state) {
     (void)state;
     char folders[1024];
-    put("usr/bin/python3.11", "");
+    rk_test_put(root, "usr/bin/python3.11", "");
     put_torch("usr/lib/python3.11/site-packages", "2.1");
     put_torch("mine", "9.9");
     (void)snprintf(folders, sizeof folders, "%s/none:%s/mine", root, root);
@@ -146,7 +137,7 @@ static void python_path_comes_first(void **state) {
 static void a_link_has_the_version_of_its_python(void **state) {
     (void)state;
     char link[1024], folder[1024];
-    put("usr/bin/python3.11", "");
+    rk_test_put(root, "usr/bin/python3.11", "");
     put_torch("mine", "9.9");
     (void)snprintf(folder, sizeof folder, "%s/mine", root);
     (void)snprintf(link, sizeof link, "%s/usr/bin/python3", root);
@@ -188,12 +179,12 @@ static void threads_count_without_a_gpu(void **state) {
 // A folder such as /usr/lib64 has more names than are listed.
 static void a_folder_with_many_names(void **state) {
     (void)state;
-    put("usr/bin/python3.11", "");
+    rk_test_put(root, "usr/bin/python3.11", "");
     for (int i = 0; i < 4200; i++) {
         char path[1024];
         (void)snprintf(path, sizeof path, "%s/usr/lib64/a%d", root, i);
         if (i == 0)
-            put("usr/lib64/a", "");
+            rk_test_put(root, "usr/lib64/a", "");
         assert_int_equal(symlink("a", path), 0);
     }
     put_torch("usr/lib64/python3.11/site-packages", "2.1");
@@ -202,10 +193,10 @@ static void a_folder_with_many_names(void **state) {
 
 static void nothing_is_found(void **state) {
     (void)state;
-    put("usr/bin/python3.11", "");
+    rk_test_put(root, "usr/bin/python3.11", "");
     expect("usr/bin/python3.11", NULL);
     expect("usr/bin/missing", NULL);
-    put("usr/lib/python3.11/site-packages/torch/version.py", "no version here\n");
+    rk_test_put(root, "usr/lib/python3.11/site-packages/torch/version.py", "no version here\n");
     expect("usr/bin/python3.11", NULL);
 }
 
@@ -213,10 +204,14 @@ static void gpus_have_names(void **state) {
     (void)state;
     char proc[512], sys[512];
     RK_AUTO(rk_buf) names = {0};
-    put("proc/driver/nvidia/gpus/0000:01/information", "Model: \t\t NVIDIA H200\nIRQ: 1\n");
-    put("proc/driver/nvidia/gpus/0000:02/information", "Model: \t\t NVIDIA H200\nIRQ: 2\n");
-    put("sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores 8\ngfx_target_version 0\n");
-    put("sys/class/kfd/kfd/topology/nodes/1/properties", "gfx_target_version 90402\n");
+    rk_test_put(root, "proc/driver/nvidia/gpus/0000:01/information",
+                "Model: \t\t NVIDIA H200\nIRQ: 1\n");
+    rk_test_put(root, "proc/driver/nvidia/gpus/0000:02/information",
+                "Model: \t\t NVIDIA H200\nIRQ: 2\n");
+    rk_test_put(root, "sys/class/kfd/kfd/topology/nodes/0/properties",
+                "cpu_cores 8\ngfx_target_version 0\n");
+    rk_test_put(root, "sys/class/kfd/kfd/topology/nodes/1/properties",
+                "gfx_target_version 90402\n");
     (void)snprintf(proc, sizeof proc, "%s/proc", root);
     (void)snprintf(sys, sizeof sys, "%s/sys", root);
     rk_expect_ok(rk_host_gpus_add(proc, sys, &names));
